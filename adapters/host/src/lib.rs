@@ -1,0 +1,43 @@
+//! What every hosted platform shares for the Model Context Protocol: the things that the engine asks of its
+//! surroundings and that no runtime has to do in its own way.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`clock`] | [`Clock`]: the engine's time, read from the system |
+//! | [`entropy`] | [`seed`]: the engine's randomness, drawn from the system |
+//! | [`command`] | [`Command`]: how to start a server |
+//! | [`environment`] | which environment variables a server gets to see |
+//! | [`windows_plan`] | how Windows has to be asked to start a program such as `npx` |
+//! | [`child`] | [`Child`]: a running server, and its end |
+//! | [`ladder`] | [`Ladder`]: when to use how much force to end it |
+//! | [`stderr`] | [`StderrTail`]: the last lines of its standard error |
+//! | [`spawn_error`] | [`SpawnError`]: why it did not start |
+//! | `own_stdio` | `OwnStdio` (Unix): our own standard input and output, for a server |
+//!
+//! Nothing here knows a runtime. Adapters take the pipes of a [`Child`] and drive them in their own way.
+
+#![cfg_attr(not(windows), forbid(unsafe_code))]
+#![cfg_attr(windows, deny(unsafe_code))]
+
+pub mod child;
+pub mod clock;
+pub mod command;
+pub mod entropy;
+pub mod environment;
+pub mod ladder;
+#[cfg(unix)]
+pub mod own_stdio;
+mod process_tree;
+pub mod spawn_error;
+pub mod stderr;
+pub mod windows_plan;
+
+pub use child::Child;
+pub use clock::Clock;
+pub use command::Command;
+pub use entropy::seed;
+pub use ladder::{Grace, Ladder, Step};
+#[cfg(unix)]
+pub use own_stdio::{OutputPump, OwnStdio};
+pub use spawn_error::SpawnError;
+pub use stderr::StderrTail;

@@ -1,0 +1,183 @@
+//! What a client is configured with, and what it learns of its server.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use crate::limits::Limits;
+use crate::model::{ClientCapabilities, Era, Implementation, Meta, ProtocolVersion, ServerCapabilities};
+
+/// How a client introduces itself and behaves.
+///
+/// ```
+/// use windlass::client::{ClientConfig, Negotiation};
+/// use windlass::model::Implementation;
+///
+/// let mut config = ClientConfig::new(Implementation::new("my-editor", "1.0.0"));
+/// config.negotiation = Negotiation::Legacy;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// Who the client is.
+    pub info: Implementation,
+    /// What the client can do for the server. Declare only what the program answers to.
+    pub capabilities: ClientCapabilities,
+    /// Which era to speak, and how to find out.
+    pub negotiation: Negotiation,
+    /// How long a call waits for its answer. Zero waits for ever. 30 s is what most clients use.
+    pub call_timeout: Duration,
+    /// How long a call may take in all when progress keeps extending it.
+    pub maximum_timeout: Duration,
+    /// How long the handshake may take.
+    pub handshake_timeout: Duration,
+    /// How long a server may think about the first probe before it is taken for a legacy one. Legacy servers that
+    /// ignore what they do not know cost this much once; modern ones answer in milliseconds.
+    pub probe_timeout: Duration,
+    /// Keep-alive pings, in the legacy era only: the modern one has none.
+    pub keep_alive: Option<KeepAliveConfig>,
+    /// What the server may cost.
+    pub limits: Limits,
+}
+
+impl ClientConfig {
+    /// A client that declares no capabilities and speaks either era.
+    pub fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            capabilities: ClientCapabilities::default(),
+            negotiation: Negotiation::Automatic,
+            call_timeout: Duration::from_secs(30),
+            maximum_timeout: Duration::from_secs(600),
+            handshake_timeout: Duration::from_secs(30),
+            probe_timeout: Duration::from_secs(3),
+            keep_alive: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How often to ping, and how many unanswered pings end the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeepAliveConfig {
+    /// The time between pings, which is also how long a ping may take.
+    pub interval: Duration,
+    /// After how many unanswered pings in a row the peer counts as gone.
+    pub misses_allowed: u32,
+}
+
+impl KeepAliveConfig {
+    /// A ping every `interval`; three misses end the connection.
+    pub fn every(interval: Duration) -> Self {
+        Self { interval, misses_allowed: 3 }
+    }
+}
+
+/// Which era of the protocol to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Negotiation {
+    /// Probe for the modern era, fall back to the legacy one.
+    #[default]
+    Automatic,
+    /// The legacy era only, offering its newest revision.
+    Legacy,
+    /// Exactly this revision.
+    Pinned(ProtocolVersion),
+    /// What [`Peer::verdict`] said last time. It saves a legacy server the probe; a server that has changed since is
+    /// probed anew.
+    Cached(Era),
+}
+
+impl Negotiation {
+    /// Whether a modern revision may come out of it.
+    pub(crate) fn allows(self, version: ProtocolVersion) -> bool {
+        match self {
+            Self::Automatic | Self::Cached(_) => true,
+            Self::Legacy => version.era() == Era::Legacy,
+            Self::Pinned(pinned) => version == pinned,
+        }
+    }
+}
+
+/// What the client knows of its server once the connection is negotiated.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Peer {
+    /// The revision that both speak.
+    pub version: ProtocolVersion,
+    /// What the server offers.
+    pub capabilities: ServerCapabilities,
+    /// Who the server says it is. Modern servers may keep that to themselves.
+    pub info: Option<Implementation>,
+    /// How the server wants to be used, for the model to read.
+    pub instructions: Option<String>,
+}
+
+impl Peer {
+    /// What to pass as [`Negotiation::Cached`] next time.
+    pub fn verdict(&self) -> Era {
+        self.version.era()
+    }
+}
+
+/// How one call differs from the others.
+///
+/// ```
+/// use core::time::Duration;
+/// use windlass::client::CallOptions;
+///
+/// let patient = CallOptions::new().timeout(Duration::from_secs(300));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// How long to wait; `None` for the client's default, zero for ever.
+    pub timeout: Option<Duration>,
+    /// How long the call may take in all when progress extends it; `None` for the client's default.
+    pub maximum_timeout: Option<Duration>,
+    /// Whether to ask for progress. Calls that run handlers of the server's ask for it anyway, so that progress keeps
+    /// them alive.
+    pub progress: bool,
+    /// Whether to ask the server even if an answer is cached.
+    pub fresh: bool,
+    /// More members for the request's `_meta`: trace context, keys of your own.
+    pub meta: Option<Meta>,
+}
+
+impl CallOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits this long; zero waits for ever.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets progress extend the call up to this.
+    pub fn maximum_timeout(mut self, maximum: Duration) -> Self {
+        self.maximum_timeout = Some(maximum);
+        self
+    }
+
+    /// Asks for progress.
+    pub fn progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Passes by the cache.
+    pub fn fresh(mut self) -> Self {
+        self.fresh = true;
+        self
+    }
+
+    /// Adds members to the request's `_meta`.
+    pub fn meta(mut self, meta: Meta) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

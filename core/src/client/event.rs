@@ -1,0 +1,81 @@
+//! What a client reports to its program.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::config::Peer;
+use super::input::{InputKey, InputReply};
+use crate::error::{CallError, CloseReason};
+use crate::jsonrpc::Malformed;
+use crate::model::{InputRequest, SubscriptionFilter};
+
+/// Names one call of the program's, from its start to its completion, however many requests it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub(crate) i64);
+
+/// Something for the program. `T` is the token that it gave with a call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientEvent<'a, T> {
+    /// The connection is negotiated: calls may be made.
+    Ready(Arc<Peer>),
+    /// A call is over. Exactly one of these comes for each call that was accepted.
+    Completed {
+        /// Which call.
+        call: CallId,
+        /// The token that went in with it.
+        token: T,
+        /// The result as it came, to be decoded by the call's own method.
+        outcome: Result<Cow<'a, RawValue>, CallError>,
+    },
+    /// Something happened to a call that stays open.
+    Update {
+        /// Which call.
+        call: CallId,
+        /// The token that went in with it.
+        token: &'a T,
+        /// What happened.
+        update: Update<'a>,
+    },
+    /// The server wants something of the user or the host: answer with `respond`. In the legacy era this was a request
+    /// of the server's, in the modern era it is part of a call's result; here it is the same.
+    Input {
+        /// To be given back with the answer.
+        reply: InputReply,
+        /// What is wanted.
+        request: Box<InputRequest>,
+    },
+    /// The server does not need that input any more. An answer will be ignored.
+    InputCancelled(InputKey),
+    /// The server tells something that belongs to no subscription.
+    Notification {
+        /// What it is about.
+        method: Cow<'a, str>,
+        /// Its parameters.
+        params: Option<Cow<'a, RawValue>>,
+    },
+    /// The server sent something that is no message. It was skipped; this is for the log.
+    Malformed(Malformed),
+    /// The connection is over. This is the last event.
+    Closed(CloseReason),
+}
+
+/// What can happen to a call that stays open.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Update<'a> {
+    /// The server reports progress: `ProgressParams`.
+    Progress(Cow<'a, RawValue>),
+    /// A subscription has begun, with this much of what was asked for.
+    Subscribed(SubscriptionFilter),
+    /// A notification that a subscription asked for.
+    Notification {
+        /// What it is about.
+        method: Cow<'a, str>,
+        /// Its parameters.
+        params: Option<Cow<'a, RawValue>>,
+    },
+}

@@ -1,0 +1,353 @@
+//! What the server asks of the program: elicitation, sampling, roots.
+//!
+//! In the legacy era these are requests of the server's; in the modern era a call's result says what is needed, and
+//! the call is made again with the answers. The program sees the same event and gives the same answer in both.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{Call, CallId, Client, ClientEvent, Queued, Step, UserCall};
+use crate::error::CallError;
+use crate::json::Json;
+use crate::jsonrpc::{Id, Message, Parsed, RpcError, Splice, code, encode_result, parse};
+use crate::limits::Limits;
+use crate::model::{
+    ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
+    InputRequiredResult, ListRootsResult, apply_defaults,
+};
+use crate::session::{RequestKey, Timing};
+use crate::time::Instant;
+
+/// Names one request for input while it is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InputKey(u64);
+
+/// Where an answer to a request for input goes. It cannot be copied, so nothing is answered twice.
+#[derive(Debug)]
+pub struct InputReply {
+    key: InputKey,
+    route: Route,
+    /// The form that was shown, whose defaults complete the answer.
+    form: Option<Box<ElicitFormParams>>,
+}
+
+#[derive(Debug)]
+enum Route {
+    /// A request of a legacy server's.
+    Request(RequestKey),
+    /// An entry of a modern call's round.
+    Round { call: CallId, name: String },
+}
+
+impl InputReply {
+    /// By which name [`ClientEvent::InputCancelled`] would withdraw the request.
+    pub fn key(&self) -> InputKey {
+        self.key
+    }
+}
+
+/// What the program answers to a request for input.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum InputResponse {
+    /// What the user entered, or that they would not.
+    Elicit(ElicitResult),
+    /// What the model said.
+    Sample(CreateMessageResult),
+    /// The roots.
+    Roots(ListRootsResult),
+}
+
+impl From<ElicitResult> for InputResponse {
+    fn from(result: ElicitResult) -> Self {
+        Self::Elicit(result)
+    }
+}
+
+impl From<CreateMessageResult> for InputResponse {
+    fn from(result: CreateMessageResult) -> Self {
+        Self::Sample(result)
+    }
+}
+
+impl From<ListRootsResult> for InputResponse {
+    fn from(result: ListRootsResult) -> Self {
+        Self::Roots(result)
+    }
+}
+
+impl InputResponse {
+    fn into_json(self, form: Option<&ElicitFormParams>) -> Result<Json, RpcError> {
+        let written = match self {
+            Self::Elicit(mut result) => {
+                if let Some(form) = form {
+                    if let Some(content) = result.content.as_mut().filter(|_| result.action == ElicitAction::Accept) {
+                        apply_defaults(&form.requested_schema, content);
+                    }
+                }
+                Json::of(&result)
+            }
+            Self::Sample(result) => Json::of(&result),
+            Self::Roots(result) => Json::of(&result),
+        };
+        written.map_err(|error| RpcError::internal(error.to_string()))
+    }
+}
+
+/// A modern call between two rounds.
+pub(super) struct Gathering<T> {
+    user: UserCall<T>,
+    retry: Box<Retry>,
+    request_state: Option<String>,
+    missing: BTreeMap<String, InputKey>,
+    answers: BTreeMap<String, Json>,
+}
+
+/// What it takes to make a call again.
+pub(crate) struct Retry {
+    pub(super) method: String,
+    /// The request as it was sent. Rounds are rare, so it is taken apart only when one comes.
+    pub(super) frame: Vec<u8>,
+    pub(super) rounds: u32,
+    pub(super) timing: Timing,
+}
+
+impl<T> Gathering<T> {
+    pub(super) fn open_inputs(&self) -> impl Iterator<Item = InputKey> + use<T> {
+        self.missing.values().copied().collect::<Vec<_>>().into_iter()
+    }
+
+    pub(super) fn into_token(self) -> T {
+        self.user.token
+    }
+}
+
+impl<T> Client<T> {
+    /// A request of the server's.
+    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<&'a RawValue>) -> Option<Step<'a, T>> {
+        if self.is_modern() {
+            // A modern client may not answer, so there is nothing to do but to notice.
+            self.session.count(|counters| counters.malformed += 1);
+            return None;
+        }
+        if method == "ping" {
+            let written = encode_result(self.session.outbox.tail(), &id, &Json::empty_object(), Splice::default());
+            debug_assert!(written.is_ok());
+            return None;
+        }
+        let request = match self.input_request(method, params) {
+            Ok(request) => request,
+            Err(error) => {
+                self.session.refuse(Some(&id), false, &error);
+                return None;
+            }
+        };
+        let key = self.next_input_key();
+        match self.session.begin(&id, key) {
+            Ok(request_key) => {
+                let reply = InputReply { key, route: Route::Request(request_key), form: form_of(&request) };
+                Some(Step::Event(ClientEvent::Input { reply, request: Box::new(request) }))
+            }
+            Err(refused) => {
+                self.session.refuse(Some(&id), false, &refused.error());
+                None
+            }
+        }
+    }
+
+    /// Reads a legacy request for input. Only what was declared is served.
+    fn input_request(&self, method: &str, params: Option<&RawValue>) -> Result<InputRequest, RpcError> {
+        let request =
+            InputRequest::read(method, params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
+        check_declared(&request, &self.config.capabilities)?;
+        Ok(request)
+    }
+
+    fn next_input_key(&mut self) -> InputKey {
+        let key = InputKey(self.next_input);
+        self.next_input += 1;
+        key
+    }
+
+    /// A modern call needs input: asks the program for all of it.
+    pub(super) fn gather(
+        &mut self,
+        mut user: UserCall<T>,
+        result: &RawValue,
+        now: Instant,
+    ) -> Result<(), (UserCall<T>, CallError)> {
+        let invalid = |detail: &str| CallError::InvalidResponse(detail.to_string());
+        let Some(mut retry) = user.retry.take() else {
+            return Err((user, invalid("the server asks for input where the protocol has none")));
+        };
+        if retry.rounds >= self.config.limits.input_rounds {
+            let rounds = retry.rounds;
+            return Err((user, CallError::TooManyRounds { rounds }));
+        }
+        retry.rounds += 1;
+        let needed: InputRequiredResult = match serde_json::from_str(result.get()) {
+            Ok(needed) => needed,
+            Err(error) => return Err((user, invalid(&error.to_string()))),
+        };
+        let requests = needed.input_requests.unwrap_or_default();
+        if requests.is_empty() && needed.request_state.is_none() {
+            return Err((user, invalid("the server asks for input but does not say for which")));
+        }
+        if requests.len() > self.config.limits.input_requests {
+            return Err((user, invalid("the server asks for too many inputs at once")));
+        }
+        if let Some(error) =
+            requests.iter().find_map(|(_, request)| check_declared(request, &self.config.capabilities).err())
+        {
+            return Err((user, CallError::InvalidResponse(error.message)));
+        }
+        let call = user.call;
+        // What depends on answers of the user's is nobody else's business.
+        user.cache = None;
+        let mut missing = BTreeMap::new();
+        for (name, request) in requests {
+            let key = self.next_input_key();
+            let route = Route::Round { call, name: name.clone() };
+            let reply = InputReply { key, route, form: form_of(&request) };
+            missing.insert(name, key);
+            self.queue.push_back(Queued::Input { reply, request: Box::new(request) });
+        }
+        let ready = missing.is_empty();
+        let request_state = needed.request_state;
+        self.gathering.insert(call, Gathering { user, retry, request_state, missing, answers: BTreeMap::new() });
+        if ready {
+            self.next_round(call, now);
+        }
+        Ok(())
+    }
+
+    /// The program answers a request for input. An answer to a request that was withdrawn is ignored.
+    pub(crate) fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
+        let answer = answer.and_then(|response| response.into_json(reply.form.as_deref()));
+        match (reply.route, answer) {
+            (Route::Request(request), Ok(answer)) => self.session.answer(request, &answer, Splice::default()),
+            (Route::Request(request), Err(error)) => self.session.fail(request, &error),
+            (Route::Round { call, name }, Ok(answer)) => {
+                let Some(gathering) = self.gathering.get_mut(&call) else { return };
+                if gathering.missing.get(&name) != Some(&reply.key) {
+                    return;
+                }
+                gathering.missing.remove(&name);
+                gathering.answers.insert(name, answer);
+                if gathering.missing.is_empty() {
+                    self.next_round(call, now);
+                }
+            }
+            (Route::Round { call, name }, Err(error)) => {
+                // There is no way to tell a modern server that an input failed: the call is not made again.
+                let Some(mut gathering) = self.gathering.remove(&call) else { return };
+                gathering.missing.remove(&name);
+                self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+                self.fail(call, gathering.into_token(), CallError::InputFailed(error));
+            }
+        }
+    }
+
+    /// Makes a call again, with all that was asked for.
+    fn next_round(&mut self, call: CallId, now: Instant) {
+        let Some(Gathering { mut user, retry, request_state, answers, .. }) = self.gathering.remove(&call) else {
+            return;
+        };
+        let params = match RoundParams::from_frame(&retry.frame, &answers, request_state.as_deref()) {
+            Some(params) => params,
+            None => {
+                debug_assert!(false, "a request of our own can be read again");
+                return self.fail(call, user.token, CallError::InvalidResponse("the call cannot be repeated".into()));
+            }
+        };
+        let method = retry.method.clone();
+        let timing = retry.timing;
+        user.retry = Some(Box::new(Retry { method: retry.method, frame: Vec::new(), ..*retry }));
+        let before = self.session.outbox.len();
+        match self.session.call(&method, &params, Splice::default(), timing, Call::User(user), now) {
+            Ok(number) => {
+                let frame = self.session.outbox.unwritten()[before..].to_vec();
+                if let Some(Call::User(UserCall { retry: Some(retry), .. })) = self.session.token_mut(number) {
+                    retry.frame = frame;
+                }
+                self.rounds.insert(call, number);
+            }
+            Err(refused) => {
+                if let Call::User(user) = refused.token {
+                    self.fail(call, user.token, CallError::InvalidResponse(refused.why.to_string()));
+                }
+            }
+        }
+    }
+}
+
+/// The parameters of a later round: those of the first, with the answers and the server's state.
+#[derive(Serialize)]
+struct RoundParams<'a>(BTreeMap<Cow<'a, str>, Cow<'a, RawValue>>);
+
+impl<'a> RoundParams<'a> {
+    fn from_frame(frame: &'a [u8], answers: &BTreeMap<String, Json>, state: Option<&str>) -> Option<Self> {
+        let ours = Limits { nesting: usize::MAX - 1, ..Limits::default() };
+        let Ok(Parsed::Message(Message::Request { params: Some(params), .. })) = parse(frame, &ours) else {
+            return None;
+        };
+        let mut members: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(params.get()).ok()?;
+        members.remove("inputResponses");
+        members.remove("requestState");
+        let mut members: BTreeMap<_, _> = members.into_iter().map(|(name, raw)| (name, Cow::Borrowed(raw))).collect();
+        let mut insert = |name: &'static str, value: Json| {
+            members.insert(Cow::Borrowed(name), Cow::Owned(value.into()));
+        };
+        if !answers.is_empty() {
+            insert("inputResponses", Json::of(answers).ok()?);
+        }
+        if let Some(state) = state {
+            insert("requestState", Json::of(state).ok()?);
+        }
+        Some(Self(members))
+    }
+}
+
+fn form_of(request: &InputRequest) -> Option<Box<ElicitFormParams>> {
+    match request {
+        InputRequest::Elicit(ElicitParams::Form(form)) => Some(Box::new(form.clone())),
+        _ => None,
+    }
+}
+
+/// Only what the client declared may be asked of it.
+fn check_declared(request: &InputRequest, declared: &ClientCapabilities) -> Result<(), RpcError> {
+    let undeclared = |what: &str| RpcError::invalid_params(alloc::format!("this client did not declare {what}"));
+    match request {
+        InputRequest::Elicit(_) if declared.elicitation.is_none() => {
+            Err(RpcError::method_not_found("elicitation/create"))
+        }
+        InputRequest::Elicit(ElicitParams::Form(_)) if !declared.supports_form_elicitation() => {
+            Err(undeclared("elicitation by form"))
+        }
+        InputRequest::Elicit(ElicitParams::Url(_)) if !declared.supports_url_elicitation() => {
+            Err(undeclared("elicitation by URL"))
+        }
+        InputRequest::Elicit(ElicitParams::Other(_)) => Err(undeclared("this mode of elicitation")),
+        InputRequest::Sample(_) if declared.sampling.is_none() => {
+            Err(RpcError::method_not_found("sampling/createMessage"))
+        }
+        InputRequest::Sample(params)
+            if (params.tools.is_some() || params.tool_choice.is_some()) && !declared.supports_sampling_tools() =>
+        {
+            Err(undeclared("sampling with tools"))
+        }
+        InputRequest::Roots(_) if declared.roots.is_none() => Err(RpcError::method_not_found("roots/list")),
+        InputRequest::Other { method, .. } => Err(RpcError::new(
+            code::METHOD_NOT_FOUND,
+            alloc::format!("method not found: {}", crate::jsonrpc::excerpt(method)),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,211 @@
+//! Subscriptions: one API over `subscriptions/listen` (modern) and `resources/subscribe` with unasked-for list changes
+//! (legacy).
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Call, CallId, CallOptions, Client, Queued, ServerNotification, Update, UserCall};
+use crate::error::{CallError, Refused, SendError};
+use crate::json::Json;
+use crate::jsonrpc::{Id, RpcError, Splice};
+use crate::model::{
+    CancelledParams, Era, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams, key,
+};
+use crate::session::Pending;
+use crate::time::Instant;
+
+/// A subscription of the legacy era, which lives on this side only.
+pub(super) struct LegacyListen<T> {
+    token: T,
+    filter: SubscriptionFilter,
+    /// Subscriptions of single resources that the server has not confirmed yet.
+    unconfirmed: usize,
+}
+
+impl<T> LegacyListen<T> {
+    pub(super) fn token(&self) -> &T {
+        &self.token
+    }
+
+    pub(super) fn into_token(self) -> T {
+        self.token
+    }
+}
+
+impl<T> Client<T> {
+    /// Begins a subscription. It is a call that stays open: an update says when it has begun, others bring what was
+    /// asked for, and it completes when the server ends it or it is cancelled.
+    pub(crate) fn listen(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        let modern = self.is_modern();
+        let gate = match (modern, filter.resources().is_empty()) {
+            (true, _) => "subscriptions/listen",
+            (false, false) => "resources/subscribe",
+            (false, true) => "ping",
+        };
+        let wanted = filter.resources().len();
+        match self.admitted(gate) {
+            Err(why) => Err(Refused::new(why, token)),
+            Ok(_) if wanted + self.legacy_listens.len() > self.config.limits.subscriptions => {
+                Err(Refused::new(SendError::Full, token))
+            }
+            Ok(peer) if peer.version.era() == Era::Modern => {
+                // Until it is acknowledged it may time out like any call; then it lives for as long as it is wanted.
+                let timing = self.timing(options);
+                let user = UserCall { call: CallId(0), token, retry: None, cache: None, listen: true };
+                self.send("subscriptions/listen", &SubscriptionsListenParams::new(filter), options, timing, user, now)
+            }
+            Ok(_) => Ok(self.listen_to_legacy(filter, options, token, now)),
+        }
+    }
+
+    fn listen_to_legacy(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> CallId {
+        let call = CallId(self.session.take_number());
+        let timing = self.timing(options);
+        for uri in filter.resources() {
+            let params = SubscribeParams::new(uri.clone());
+            let subscribe = Call::Subscribe(call);
+            let sent = self.session.call("resources/subscribe", &params, Splice::default(), timing, subscribe, now);
+            debug_assert!(sent.is_ok(), "a URI always serialises");
+        }
+        let unconfirmed = filter.resources().len();
+        self.legacy_listens.insert(call, LegacyListen { token, filter, unconfirmed });
+        self.confirm(call);
+        call
+    }
+
+    /// Reports that a legacy subscription has begun, once the server has confirmed all of it.
+    fn confirm(&mut self, call: CallId) {
+        if let Some(listen) = self.legacy_listens.get(&call).filter(|listen| listen.unconfirmed == 0) {
+            self.queue.push_back(Queued::Update { call, update: Update::Subscribed(listen.filter.clone()) });
+        }
+    }
+
+    pub(super) fn legacy_subscribed(&mut self, call: CallId, outcome: Result<(), RpcError>, now: Instant) {
+        match outcome {
+            Ok(()) => {
+                if let Some(listen) = self.legacy_listens.get_mut(&call) {
+                    listen.unconfirmed = listen.unconfirmed.saturating_sub(1);
+                }
+                self.confirm(call);
+            }
+            Err(error) => {
+                if let Some(listen) = self.legacy_listens.remove(&call) {
+                    self.end_legacy_listen(call, listen, CallError::Remote(error), now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn legacy_subscribe_expired(&mut self, call: CallId, after: Duration, now: Instant) {
+        if let Some(listen) = self.legacy_listens.remove(&call) {
+            self.end_legacy_listen(call, listen, CallError::TimedOut { after }, now);
+        }
+    }
+
+    /// Unsubscribes from what no other subscription needs.
+    pub(super) fn end_legacy_listen(&mut self, call: CallId, listen: LegacyListen<T>, why: CallError, now: Instant) {
+        let timing = self.timing(&CallOptions::new());
+        for uri in listen.filter.resources() {
+            if self.legacy_listens.values().any(|other| other.filter.resources().contains(uri)) {
+                continue;
+            }
+            let params = SubscribeParams::new(uri.clone());
+            let unheeded = Call::Unheeded;
+            let sent = self.session.call("resources/unsubscribe", &params, Splice::default(), timing, unheeded, now);
+            debug_assert!(sent.is_ok(), "a URI always serialises");
+        }
+        self.fail(call, listen.token, why);
+    }
+
+    /// Passes a notification to the legacy subscriptions that want it; false if none does.
+    pub(super) fn tell_legacy_listens(&mut self, method: &str, params: Option<&RawValue>) -> bool {
+        let calls: Vec<_> = self
+            .legacy_listens
+            .iter()
+            .filter(|(_, listen)| wanted_by(&listen.filter, method, params))
+            .map(|(&call, _)| call)
+            .collect();
+        for &call in &calls {
+            let params = params.map(|params| Cow::Owned(params.to_owned()));
+            let update = Update::Notification { method: Cow::Owned(method.to_string()), params };
+            self.queue.push_back(Queued::Update { call, update });
+        }
+        !calls.is_empty()
+    }
+
+    /// The modern subscription that a notification says it belongs to.
+    pub(super) fn subscription_of(&self, params: &RawValue) -> Option<CallId> {
+        if !self.is_modern() {
+            return None;
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "_meta")]
+            meta: crate::model::Meta,
+        }
+        let params: Params = serde_json::from_str(params.get()).ok()?;
+        self.open_listen(&params.meta.get::<Id>(key::SUBSCRIPTION_ID)?)
+    }
+
+    fn open_listen(&self, id: &Id) -> Option<CallId> {
+        let Id::Number(number) = *id else { return None };
+        match self.session.token(number) {
+            Some(Call::User(user)) if user.listen => Some(user.call),
+            _ => None,
+        }
+    }
+
+    pub(super) fn acknowledged(&mut self, params: &RawValue) {
+        let Ok(params) = serde_json::from_str::<SubscriptionsAcknowledgedParams>(params.get()) else { return };
+        let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
+        if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
+            self.session.lift_deadline(call.0);
+            self.queue.push_back(Queued::Update { call, update: Update::Subscribed(params.notifications) });
+        }
+    }
+
+    /// The server cancels: its own request (legacy), or a subscription of ours (modern).
+    pub(super) fn cancelled_by_server(&mut self, cancelled: CancelledParams) {
+        let Some(id) = cancelled.request_id else { return };
+        if !self.is_modern() {
+            if let Some((_, input)) = self.session.cancelled(&id) {
+                self.queue.push_back(Queued::InputCancelled(input));
+            }
+            return;
+        }
+        let Some(call) = self.open_listen(&id) else { return };
+        if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(call.0) {
+            let outcome = Ok(Json::empty_object());
+            self.queue.push_back(Queued::Done { call, token: user.token, outcome });
+        }
+    }
+}
+
+/// Whether a subscription asked for a notification.
+fn wanted_by(filter: &SubscriptionFilter, method: &str, params: Option<&RawValue>) -> bool {
+    match ServerNotification::read(method, params) {
+        ServerNotification::ToolsListChanged => filter.tools_list_changed == Some(true),
+        ServerNotification::PromptsListChanged => filter.prompts_list_changed == Some(true),
+        ServerNotification::ResourcesListChanged => filter.resources_list_changed == Some(true),
+        ServerNotification::ResourceUpdated(updated) => filter.wants_resource(&updated.uri),
+        _ => false,
+    }
+}

@@ -1,0 +1,540 @@
+//! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
+//! keeps subscriptions and caches results. One program text serves both eras.
+//!
+//! The state of a connection changes in [`negotiate`] only; the life of a call in this file; what the server asks of
+//! the program is in [`input`], subscriptions are in [`listen`].
+
+mod cache;
+mod config;
+mod event;
+mod gate;
+mod input;
+mod listen;
+mod methods;
+mod negotiate;
+mod notification;
+mod pages;
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use cache::{Cache, CacheKey};
+pub use config::{CallOptions, ClientConfig, KeepAliveConfig, Negotiation, Peer};
+pub use event::{CallId, ClientEvent, Update};
+use input::{Gathering, Retry};
+pub use input::{InputKey, InputReply, InputResponse};
+use listen::LegacyListen;
+use negotiate::Phase;
+pub use notification::ServerNotification;
+pub use pages::{PageError, Pages};
+
+use crate::error::{CallError, CloseReason, Refused, SendError};
+use crate::json::Json;
+use crate::json::write_json;
+use crate::jsonrpc::{Id, Malformed, Message, RpcError, Salvaged, Splice};
+use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
+use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Session, Timing};
+use crate::time::{Instant, earliest};
+
+/// The client role, without the byte stream.
+pub(crate) struct Client<T> {
+    config: ClientConfig,
+    pub(crate) session: Session<Call<T>, InputKey>,
+    phase: Phase,
+    peer: Option<Arc<Peer>>,
+    /// The members that every modern request carries in its `_meta`, as text.
+    request_meta: Vec<u8>,
+    log_level: Option<LoggingLevel>,
+    queue: VecDeque<Queued<T>>,
+    /// The number of the open request of each call that is in a later round; first rounds have the call's own.
+    rounds: BTreeMap<CallId, i64>,
+    gathering: BTreeMap<CallId, Gathering<T>>,
+    legacy_listens: BTreeMap<CallId, LegacyListen<T>>,
+    next_input: u64,
+    cache: Cache,
+    keep_alive: Option<KeepAlive>,
+    scratch: Vec<u8>,
+}
+
+/// What an open request is for.
+pub(crate) enum Call<T> {
+    /// `server/discover` to find out the era.
+    Probe,
+    /// `initialize`.
+    Initialize,
+    /// A keep-alive ping.
+    Ping,
+    /// A legacy `resources/subscribe` on behalf of a subscription.
+    Subscribe(CallId),
+    /// A request whose answer nobody waits for.
+    Unheeded,
+    /// A call of the program's.
+    User(UserCall<T>),
+}
+
+/// A call of the program's.
+pub(crate) struct UserCall<T> {
+    call: CallId,
+    token: T,
+    /// What to send again if the server needs input first.
+    retry: Option<Box<Retry>>,
+    /// Where to keep the result.
+    cache: Option<Box<CacheKey>>,
+    /// Whether this is a `subscriptions/listen`.
+    listen: bool,
+}
+
+/// An event that does not borrow from the bytes that came in.
+pub(crate) enum Queued<T> {
+    Ready(Arc<Peer>),
+    Done { call: CallId, token: T, outcome: Result<Json, CallError> },
+    Input { reply: InputReply, request: Box<crate::model::InputRequest> },
+    InputCancelled(InputKey),
+    Update { call: CallId, update: event::Update<'static> },
+    Malformed(Malformed),
+}
+
+/// What came of one message.
+pub(crate) enum Step<'a, T> {
+    Event(ClientEvent<'a, T>),
+    Update { call: CallId, update: Update<'a> },
+}
+
+impl<T> Client<T> {
+    pub(crate) fn new(config: ClientConfig) -> Self {
+        Self {
+            session: Session::new(config.limits.clone()),
+            config,
+            phase: Phase::Idle,
+            peer: None,
+            request_meta: Vec::new(),
+            log_level: None,
+            queue: VecDeque::new(),
+            rounds: BTreeMap::new(),
+            gathering: BTreeMap::new(),
+            legacy_listens: BTreeMap::new(),
+            next_input: 1,
+            cache: Cache::default(),
+            keep_alive: None,
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(crate) fn peer(&self) -> Option<&Arc<Peer>> {
+        self.peer.as_ref()
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.session.counters()
+    }
+
+    /// Starts a call.
+    pub(crate) fn call<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        let peer = match self.admitted(method) {
+            Ok(peer) => peer,
+            Err(why) => return Err(Refused::new(why, token)),
+        };
+        let modern = peer.version.era() == Era::Modern;
+        let method = match method {
+            // The modern era has no ping; asking what the server is shows as well that it is there.
+            "ping" if modern => "server/discover",
+            "logging/setLevel" if modern => return self.set_modern_log_level(params, token),
+            other => other,
+        };
+        let mut user = UserCall { call: CallId(0), token, retry: None, cache: None, listen: false };
+        if modern && gate::is_cacheable(method) {
+            let mut key = CacheKey { method: method.into(), params: Vec::new() };
+            if write_json(&mut key.params, params).is_ok() {
+                if !options.fresh {
+                    if let Some(result) = self.cache.fresh(&key, now) {
+                        return Ok(self.complete_at_once(user.token, result));
+                    }
+                }
+                user.cache = Some(Box::new(key));
+            }
+        }
+        let timing = self.timing(options);
+        self.send(method, params, options, timing, user, now)
+    }
+
+    /// The peer, if a call may be sent now.
+    fn admitted(&self, method: &str) -> Result<Arc<Peer>, SendError> {
+        let peer = match (&self.phase, &self.peer) {
+            (Phase::Closed(_), _) => return Err(SendError::Closed),
+            (Phase::Ready, Some(peer)) => peer,
+            _ => return Err(SendError::NotReady),
+        };
+        gate::check(method, peer)?;
+        if self.session.has_room() { Ok(peer.clone()) } else { Err(SendError::Full) }
+    }
+
+    fn timing(&self, options: &CallOptions) -> Timing {
+        let timeout = options.timeout.unwrap_or(self.config.call_timeout);
+        let maximum = options.maximum_timeout.unwrap_or(self.config.maximum_timeout);
+        if timeout == Duration::ZERO { Timing::UNLIMITED } else { Timing { timeout: Some(timeout), maximum } }
+    }
+
+    /// Sends the first request of a call.
+    fn send<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        timing: Timing,
+        mut user: UserCall<T>,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        let number = self.session.next_number();
+        let call = CallId(number);
+        user.call = call;
+        let modern = self.is_modern();
+        let may_need_input = modern && gate::runs_a_handler(method);
+        let progress = options.progress || gate::runs_a_handler(method);
+        let mut meta = core::mem::take(&mut self.scratch);
+        self.write_meta(&mut meta, modern, progress.then_some(number), options.meta.as_ref());
+        let before = self.session.outbox.len();
+        let sent =
+            self.session.call(method, params, Splice { members: b"", meta: &meta }, timing, Call::User(user), now);
+        meta.clear();
+        self.scratch = meta;
+        match sent {
+            Ok(number) => {
+                if may_need_input {
+                    let frame = self.session.outbox.unwritten()[before..].to_vec();
+                    if let Some(Call::User(user)) = self.session.token_mut(number) {
+                        user.retry = Some(Box::new(Retry { method: method.into(), frame, rounds: 0, timing }));
+                    }
+                }
+                Ok(call)
+            }
+            Err(Refused { why, token: Call::User(user) }) => Err(Refused::new(why, user.token)),
+            Err(_) => unreachable!("a refused call gives its own token back"),
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.version.era() == Era::Modern)
+    }
+
+    fn write_meta(&self, out: &mut Vec<u8>, modern: bool, progress_token: Option<i64>, meta: Option<&Meta>) {
+        let mut member = |name: &str, value: &dyn Fn(&mut Vec<u8>)| {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            // Writing to memory does not fail, and a text is always JSON.
+            let _ = write_json(out, name);
+            out.push(b':');
+            value(out);
+        };
+        if let Some(number) = progress_token {
+            member("progressToken", &|out| {
+                let _ = write_json(out, &number);
+            });
+        }
+        if let (true, Some(level)) = (modern, self.log_level) {
+            member(crate::model::key::LOG_LEVEL, &|out| {
+                let _ = write_json(out, &level);
+            });
+        }
+        for (name, value) in meta.into_iter().flat_map(Meta::iter) {
+            member(name, &|out| out.extend_from_slice(value.as_str().as_bytes()));
+        }
+        if modern {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            out.extend_from_slice(&self.request_meta);
+        }
+    }
+
+    /// The modern era has no request for the log level: every request says its own.
+    fn set_modern_log_level<P: Serialize + ?Sized>(&mut self, params: &P, token: T) -> Result<CallId, Refused<T>> {
+        let decoded = Json::of(params).and_then(|params| params.decode::<crate::model::SetLevelParams>());
+        match decoded {
+            Ok(params) => {
+                self.log_level = Some(params.level);
+                Ok(self.complete_at_once(token, Json::empty_object()))
+            }
+            Err(error) => Err(Refused::new(SendError::Unencodable(error.to_string()), token)),
+        }
+    }
+
+    /// A call that needs no request.
+    fn complete_at_once(&mut self, token: T, result: Json) -> CallId {
+        let call = CallId(self.session.take_number());
+        self.queue.push_back(Queued::Done { call, token, outcome: Ok(result) });
+        call
+    }
+
+    /// Gives up a call. The server is told; the call completes with [`CallError::Cancelled`]. A call that is over
+    /// already is left alone: cancelling races with the answer.
+    pub(crate) fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        if let Some(gathering) = self.gathering.remove(&call) {
+            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.fail(call, gathering.into_token(), CallError::Cancelled);
+            return;
+        }
+        if let Some(listen) = self.legacy_listens.remove(&call) {
+            self.end_legacy_listen(call, listen, CallError::Cancelled, now);
+            return;
+        }
+        let number = self.rounds.get(&call).copied().unwrap_or(call.0);
+        if !matches!(self.session.token(number), Some(Call::User(user)) if user.call == call) {
+            return;
+        }
+        if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(number) {
+            self.session.notify_cancelled(number, reason);
+            self.rounds.remove(&call);
+            self.fail(call, user.token, CallError::Cancelled);
+        }
+    }
+
+    fn fail(&mut self, call: CallId, token: T, error: CallError) {
+        self.queue.push_back(Queued::Done { call, token, outcome: Err(error) });
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), SendError> {
+        self.admitted(method)?;
+        let written =
+            crate::jsonrpc::encode_notification(self.session.outbox.tail(), method, params, Splice::default());
+        written.map_err(|error| SendError::Unencodable(error.to_string()))
+    }
+
+    /// One message of the server's.
+    pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<Step<'a, T>> {
+        match message {
+            Message::Response { id: Some(id), outcome } => {
+                let (_, pending) = self.session.settle(&id)?;
+                self.settled(pending.token, outcome, now)
+            }
+            Message::Response { id: None, outcome } => {
+                self.unaddressed_error(outcome.err(), now);
+                None
+            }
+            Message::Request { id, method, params } => self.request(id, &method, params),
+            Message::Notification { method, params } => self.notification(method, params, now),
+        }
+    }
+
+    fn settled<'a>(
+        &mut self,
+        call: Call<T>,
+        outcome: Result<&'a RawValue, RpcError>,
+        now: Instant,
+    ) -> Option<Step<'a, T>> {
+        match call {
+            Call::Probe => self.probe_answered(outcome, now),
+            Call::Initialize => self.initialize_answered(outcome, now),
+            Call::Ping => {
+                if let Some(keep_alive) = &mut self.keep_alive {
+                    keep_alive.answered(now);
+                }
+            }
+            Call::Subscribe(call) => self.legacy_subscribed(call, outcome.map(|_| ()), now),
+            Call::Unheeded => {}
+            Call::User(user) => return self.user_settled(user, outcome, now),
+        }
+        None
+    }
+
+    fn user_settled<'a>(
+        &mut self,
+        user: UserCall<T>,
+        outcome: Result<&'a RawValue, RpcError>,
+        now: Instant,
+    ) -> Option<Step<'a, T>> {
+        self.rounds.remove(&user.call);
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => return Some(completed(user, Err(CallError::Remote(error)))),
+        };
+        if !self.is_modern() {
+            return Some(completed(user, Ok(result)));
+        }
+        match result_type(result) {
+            ResultType::Complete => {
+                if let Some(key) = &user.cache {
+                    self.cache.store((**key).clone(), result, &self.config.limits, now);
+                }
+                Some(completed(user, Ok(result)))
+            }
+            ResultType::InputRequired => match self.gather(user, result, now) {
+                Ok(()) => None,
+                Err((user, error)) => Some(completed(user, Err(error))),
+            },
+            other => {
+                let detail = alloc::format!("the result is of the type {other}, which this call cannot have");
+                Some(completed(user, Err(CallError::InvalidResponse(detail))))
+            }
+        }
+    }
+
+    /// The server sent something that is no message. It is never answered: two peers that answer each other's errors
+    /// would not stop.
+    pub(crate) fn malformed(&mut self, malformed: Malformed, now: Instant) {
+        self.session.count(|counters| counters.malformed += 1);
+        if let (true, Some(id)) = (malformed.response, &malformed.id) {
+            self.invalid_answer(id, malformed.to_string(), now);
+        }
+        self.queue.push_back(Queued::Malformed(malformed));
+    }
+
+    /// A line of the server's was too long to keep.
+    pub(crate) fn lost(&mut self, malformed: Malformed, salvaged: Option<Salvaged>, now: Instant) {
+        self.session.count(|counters| counters.malformed += 1);
+        match salvaged {
+            Some(Salvaged { id, response: true }) => self.invalid_answer(&id, malformed.to_string(), now),
+            Some(Salvaged { id, response: false }) if !self.is_modern() => {
+                self.session.refuse(Some(&id), false, &RpcError::invalid_request(malformed.to_string()));
+            }
+            _ => {}
+        }
+        self.queue.push_back(Queued::Malformed(malformed));
+    }
+
+    fn invalid_answer(&mut self, id: &Id, detail: String, now: Instant) {
+        let Some((_, pending)) = self.session.settle(id) else { return };
+        match pending.token {
+            Call::User(user) => {
+                self.rounds.remove(&user.call);
+                self.fail(user.call, user.token, CallError::InvalidResponse(detail));
+            }
+            own => {
+                // The engine's own calls treat it as any other error.
+                let _ = self.settled(own, Err(RpcError::internal(detail)), now);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        earliest(self.session.deadline(), self.keep_alive.as_ref().and_then(KeepAlive::deadline))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while let Some((number, pending)) = self.session.expire(now) {
+            let after = pending.waited(now);
+            match pending.token {
+                Call::Probe => self.probe_expired(now),
+                Call::Initialize => self.initialize_expired(after),
+                Call::Ping => self.ping_missed(now),
+                Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),
+                Call::Unheeded => {}
+                Call::User(user) => {
+                    self.session.notify_cancelled(number, "the request timed out");
+                    self.rounds.remove(&user.call);
+                    self.fail(user.call, user.token, CallError::TimedOut { after });
+                }
+            }
+        }
+        if let Some(step) = self.keep_alive.as_mut().and_then(|keep_alive| keep_alive.due(now)) {
+            self.keep_alive_step(step, now);
+        }
+    }
+
+    fn ping_missed(&mut self, now: Instant) {
+        if let Some(step) = self.keep_alive.as_mut().map(KeepAlive::missed) {
+            self.keep_alive_step(step, now);
+        }
+    }
+
+    fn keep_alive_step(&mut self, step: KeepAliveStep, now: Instant) {
+        match step {
+            KeepAliveStep::Ping(timeout) => {
+                let params = crate::model::EmptyParams::default();
+                let _ =
+                    self.session.call("ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+            }
+            KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
+        }
+    }
+
+    /// Ends the connection: every open call completes, nothing more is accepted.
+    pub(crate) fn close(&mut self, reason: CloseReason) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.phase = Phase::Closed(reason.clone());
+        self.keep_alive = None;
+        self.rounds.clear();
+        for token in self.session.abandon() {
+            if let Call::User(user) = token {
+                self.fail(user.call, user.token, CallError::Closed(reason.clone()));
+            }
+        }
+        for (call, gathering) in core::mem::take(&mut self.gathering) {
+            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.fail(call, gathering.into_token(), CallError::Closed(reason.clone()));
+        }
+        for (call, listen) in core::mem::take(&mut self.legacy_listens) {
+            self.fail(call, listen.into_token(), CallError::Closed(reason.clone()));
+        }
+        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
+    }
+
+    pub(crate) fn closed(&self) -> Option<&CloseReason> {
+        match &self.phase {
+            Phase::Closed(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn next_queued(&mut self) -> Option<Queued<T>> {
+        self.queue.pop_front()
+    }
+
+    /// The token of an open call, for an update.
+    pub(crate) fn token(&self, call: CallId) -> Option<&T> {
+        if let Some(listen) = self.legacy_listens.get(&call) {
+            return Some(listen.token());
+        }
+        match self.session.token(self.rounds.get(&call).copied().unwrap_or(call.0))? {
+            Call::User(user) => Some(&user.token),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.session.is_idle()
+            && self.queue.is_empty()
+            && self.rounds.is_empty()
+            && self.gathering.is_empty()
+            && self.legacy_listens.is_empty()
+    }
+}
+
+fn completed<T>(user: UserCall<T>, outcome: Result<&RawValue, CallError>) -> Step<'_, T> {
+    Step::Event(ClientEvent::Completed { call: user.call, token: user.token, outcome: outcome.map(Cow::Borrowed) })
+}
+
+/// The type of a modern result. Servers write it first, and most results are complete, so most are told at a glance.
+fn result_type(result: &RawValue) -> ResultType {
+    let text = result.get();
+    if text.starts_with(r#"{"resultType":"complete""#) {
+        return ResultType::Complete;
+    }
+    if memchr::memmem::find(text.as_bytes(), b"\"resultType\"").is_none() {
+        return ResultType::Complete;
+    }
+    match serde_json::from_str::<ResultHead>(text) {
+        Ok(head) => head.result_type.unwrap_or(ResultType::Complete),
+        Err(_) => ResultType::Other("unreadable".into()),
+    }
+}

@@ -1,0 +1,285 @@
+//! How a client and a server find out what they both speak. The phase of a connection changes here and nowhere else,
+//! except that closing ends every phase.
+//!
+//! ```text
+//!            Automatic, Pinned(modern), Cached(Modern)          Legacy, Pinned(legacy), Cached(Legacy)
+//!                             │                                                  │
+//!                             ▼            not modern, silent or gone            ▼
+//!                          Probing ───────────────────────────────────────► Initializing
+//!                 modern      │  ▲                                               │
+//!                 answer      │  └─ another version, at most three times         │ answer in a revision we speak
+//!                             ▼                                                  ▼
+//!                           Ready ◄──────────────────────────────────────────── Ready
+//! ```
+
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Call, Client, Negotiation, Peer, Queued};
+use crate::error::{CloseReason, NegotiationError};
+use crate::json::write_json;
+use crate::jsonrpc::{RpcError, Splice, code};
+use crate::model::{
+    DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion,
+    RootsCapability, key,
+};
+use crate::session::{KeepAlive, Timing};
+use crate::time::Instant;
+
+/// Probes with one version after the other stop here: a server that keeps naming others does not mean it.
+const MOST_PROBES: u32 = 3;
+
+/// Where the connection is.
+pub(super) enum Phase {
+    /// No stream yet.
+    Idle,
+    /// `server/discover` is on its way.
+    Probing { version: ProtocolVersion, probes: u32 },
+    /// `initialize` is on its way.
+    Initializing { retried: bool },
+    /// Calls may be made.
+    Ready,
+    /// Over.
+    Closed(CloseReason),
+}
+
+impl<T> Client<T> {
+    /// The stream is open: says the first word.
+    pub(crate) fn start(&mut self, now: Instant) {
+        match self.config.negotiation {
+            Negotiation::Automatic | Negotiation::Cached(Era::Modern) => self.probe(ProtocolVersion::LATEST, 1, now),
+            Negotiation::Pinned(version) if version.era() == Era::Modern => self.probe(version, 1, now),
+            Negotiation::Pinned(version) => self.initialize(version, now),
+            Negotiation::Legacy | Negotiation::Cached(Era::Legacy) => {
+                self.initialize(ProtocolVersion::LATEST_LEGACY, now);
+            }
+        }
+    }
+
+    /// The stream ended. A legacy server that exits on the probe deserves a second stream: returns whether to open one.
+    pub(crate) fn stream_ended(&mut self, reason: CloseReason) -> bool {
+        match &self.phase {
+            Phase::Probing { .. } if self.may_be_legacy() && reason == CloseReason::PeerClosed => {
+                self.session.abandon();
+                self.session.outbox.clear();
+                self.phase = Phase::Idle;
+                true
+            }
+            Phase::Probing { .. } | Phase::Initializing { .. } if reason == CloseReason::PeerClosed => {
+                self.close(CloseReason::Negotiation(NegotiationError::ClosedEarly));
+                false
+            }
+            _ => {
+                self.close(reason);
+                false
+            }
+        }
+    }
+
+    /// The second stream is open.
+    pub(crate) fn restart_as_legacy(&mut self, now: Instant) {
+        self.initialize(ProtocolVersion::LATEST_LEGACY, now);
+    }
+
+    fn may_be_legacy(&self) -> bool {
+        self.config.negotiation.allows(ProtocolVersion::LATEST_LEGACY)
+    }
+
+    fn probe(&mut self, version: ProtocolVersion, probes: u32, now: Instant) {
+        self.phase = Phase::Probing { version, probes };
+        self.request_meta = self.meta_for(version);
+        let meta = core::mem::take(&mut self.request_meta);
+        let timeout = match self.may_be_legacy() {
+            true => self.config.probe_timeout,
+            false => self.config.handshake_timeout,
+        };
+        let splice = Splice { members: b"", meta: &meta };
+        let params = EmptyParams::default();
+        let sent = self.session.call("server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
+        debug_assert!(sent.is_ok(), "the probe always serialises");
+        self.request_meta = meta;
+    }
+
+    /// The members of `_meta` that every modern request carries.
+    fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut member = |name: &str, write: &dyn Fn(&mut Vec<u8>) -> Result<(), serde_json::Error>| {
+            if !out.is_empty() {
+                out.push(b',');
+            }
+            let _ = write_json(&mut out, name);
+            out.push(b':');
+            let written = write(&mut out);
+            debug_assert!(written.is_ok(), "configuration always serialises");
+        };
+        member(key::PROTOCOL_VERSION, &|out| write_json(out, version.as_str()));
+        member(key::CLIENT_INFO, &|out| write_json(out, &self.config.info));
+        // Changes of the roots cannot be announced in the modern era.
+        let mut capabilities = self.config.capabilities.clone();
+        capabilities.roots = capabilities.roots.map(|_| RootsCapability::default());
+        member(key::CLIENT_CAPABILITIES, &|out| write_json(out, &capabilities));
+        out
+    }
+
+    pub(super) fn probe_answered(&mut self, outcome: Result<&RawValue, RpcError>, now: Instant) {
+        let Phase::Probing { version, probes } = self.phase else { return };
+        let offered = match outcome {
+            Ok(result) => match serde_json::from_str::<DiscoverResult>(result.get()) {
+                Ok(discovered) if !discovered.supported_versions.is_empty() => {
+                    if discovered.supported_versions.iter().any(|offered| offered == version.as_str()) {
+                        self.modern_ready(version, discovered);
+                        return;
+                    }
+                    discovered.supported_versions
+                }
+                _ => return self.not_modern(now),
+            },
+            Err(error) if error.code == code::UNSUPPORTED_PROTOCOL_VERSION => supported_by(&error),
+            Err(error) if is_modern_error(&error) => {
+                return self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
+            }
+            Err(_) => return self.not_modern(now),
+        };
+        let common = |era| common_version(&offered, self.config.negotiation, era);
+        match (common(Era::Modern), common(Era::Legacy)) {
+            (Some(other), _) if probes < MOST_PROBES => self.probe(other, probes + 1, now),
+            (None, Some(legacy)) => self.initialize(legacy, now),
+            _ => self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered })),
+        }
+    }
+
+    pub(super) fn probe_expired(&mut self, now: Instant) {
+        self.not_modern(now);
+    }
+
+    /// An error that names no request: a legacy server could not even read the probe.
+    pub(super) fn unaddressed_error(&mut self, error: Option<RpcError>, now: Instant) {
+        let probe = self.session.find(|call| matches!(call, Call::Probe));
+        let known_modern = error.as_ref().is_some_and(is_modern_error);
+        match probe {
+            Some(number) if !known_modern => {
+                self.session.withdraw(number);
+                self.not_modern(now);
+            }
+            _ => self.session.count(|counters| counters.unknown_answers += 1),
+        }
+    }
+
+    fn not_modern(&mut self, now: Instant) {
+        if self.may_be_legacy() {
+            self.initialize(ProtocolVersion::LATEST_LEGACY, now);
+        } else {
+            let offered = Vec::from([String::from("none of the modern era")]);
+            self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
+        }
+    }
+
+    fn modern_ready(&mut self, version: ProtocolVersion, discovered: DiscoverResult) {
+        let info = discovered.meta.as_ref().and_then(|meta| meta.get::<Implementation>(key::SERVER_INFO));
+        self.ready(Peer {
+            version,
+            capabilities: discovered.capabilities,
+            info,
+            instructions: discovered.instructions,
+        });
+    }
+
+    fn initialize(&mut self, version: ProtocolVersion, now: Instant) {
+        let retried = matches!(self.phase, Phase::Initializing { .. });
+        self.phase = Phase::Initializing { retried };
+        self.request_meta.clear();
+        let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
+        let timing = Timing::exactly(self.config.handshake_timeout);
+        let sent = self.session.call("initialize", &params, Splice::default(), timing, Call::Initialize, now);
+        debug_assert!(sent.is_ok(), "the handshake always serialises");
+    }
+
+    pub(super) fn initialize_answered(&mut self, outcome: Result<&RawValue, RpcError>, now: Instant) {
+        let Phase::Initializing { retried } = self.phase else { return };
+        let result = match outcome {
+            Ok(result) => result,
+            Err(error) => return self.initialize_refused(error, retried, now),
+        };
+        let answer: InitializeResult = match serde_json::from_str(result.get()) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let detail = NegotiationError::InvalidAnswer(error.to_string());
+                return self.close(CloseReason::Negotiation(detail));
+            }
+        };
+        let version = ProtocolVersion::parse(&answer.protocol_version)
+            .filter(|&version| version.era() == Era::Legacy && self.config.negotiation.allows(version));
+        let Some(version) = version else {
+            let offered = Vec::from([answer.protocol_version]);
+            return self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
+        };
+        self.session.notify("notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.keep_alive =
+            self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
+        self.ready(Peer {
+            version,
+            capabilities: answer.capabilities,
+            info: Some(answer.server_info),
+            instructions: answer.instructions,
+        });
+    }
+
+    fn initialize_refused(&mut self, error: RpcError, retried: bool, now: Instant) {
+        // Servers ought to make a counter-offer, but some name what they speak in an error instead; and a server that
+        // was legacy when its era was cached may be modern by now.
+        let offered = supported_by(&error);
+        let negotiation = self.config.negotiation;
+        if !retried {
+            if let Some(legacy) = common_version(&offered, negotiation, Era::Legacy) {
+                return self.initialize(legacy, now);
+            }
+            let modern = common_version(&offered, negotiation, Era::Modern);
+            if let (Negotiation::Cached(Era::Legacy), true) = (negotiation, modern.is_some() || is_modern_error(&error))
+            {
+                return self.probe(modern.unwrap_or(ProtocolVersion::LATEST), MOST_PROBES, now);
+            }
+        }
+        self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
+    }
+
+    pub(super) fn initialize_expired(&mut self, after: Duration) {
+        self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after }));
+    }
+
+    fn ready(&mut self, peer: Peer) {
+        let peer = Arc::new(peer);
+        self.peer = Some(peer.clone());
+        self.phase = Phase::Ready;
+        self.queue.push_back(Queued::Ready(peer));
+    }
+}
+
+/// The newest version of `era` that is offered and allowed.
+fn common_version(offered: &[String], negotiation: Negotiation, era: Era) -> Option<ProtocolVersion> {
+    offered
+        .iter()
+        .filter_map(|offered| ProtocolVersion::parse(offered))
+        .filter(|version| version.era() == era && negotiation.allows(*version))
+        .max()
+}
+
+/// Errors that only a modern server knows.
+fn is_modern_error(error: &RpcError) -> bool {
+    matches!(
+        error.code,
+        code::UNSUPPORTED_PROTOCOL_VERSION | code::MISSING_REQUIRED_CLIENT_CAPABILITY | code::HEADER_MISMATCH
+    )
+}
+
+fn supported_by(error: &RpcError) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    error.data.as_ref().and_then(|data| data.decode::<Data>().ok()).map(|data| data.supported).unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! What the server tells without being asked.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::String;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Call, CallId, Client, Step, Update};
+use crate::client::ClientEvent;
+use crate::json::Json;
+use crate::jsonrpc::Id;
+use crate::model::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ResourceUpdatedParams};
+use crate::time::Instant;
+
+/// A notification of the server's, read into its type.
+///
+/// ```
+/// use windlass::client::ServerNotification;
+///
+/// let told = ServerNotification::read("notifications/tools/list_changed", None);
+/// assert_eq!(told, ServerNotification::ToolsListChanged);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ServerNotification {
+    /// The list of tools has changed.
+    ToolsListChanged,
+    /// The list of prompts has changed.
+    PromptsListChanged,
+    /// The list of resources has changed.
+    ResourcesListChanged,
+    /// A resource has changed.
+    ResourceUpdated(ResourceUpdatedParams),
+    /// A message for the log.
+    Message(LoggingMessageParams),
+    /// The user has finished what a URL elicitation asked for (2025-11-25).
+    ElicitationComplete(ElicitationCompleteParams),
+    /// Something else.
+    Other {
+        /// What it is about.
+        method: String,
+        /// Its parameters, as they came.
+        params: Option<Json>,
+    },
+}
+
+impl ServerNotification {
+    /// Reads a notification. What is unknown, or not as the specification has it, is kept as it is.
+    pub fn read(method: &str, params: Option<&RawValue>) -> Self {
+        let typed = match method {
+            "notifications/tools/list_changed" => Some(Self::ToolsListChanged),
+            "notifications/prompts/list_changed" => Some(Self::PromptsListChanged),
+            "notifications/resources/list_changed" => Some(Self::ResourcesListChanged),
+            "notifications/resources/updated" => decode(params).map(Self::ResourceUpdated),
+            "notifications/message" => decode(params).map(Self::Message),
+            "notifications/elicitation/complete" => decode(params).map(Self::ElicitationComplete),
+            _ => None,
+        };
+        typed.unwrap_or_else(|| Self::Other { method: method.to_owned(), params: params.map(Json::from) })
+    }
+}
+
+fn decode<'a, V: Deserialize<'a>>(params: Option<&'a RawValue>) -> Option<V> {
+    serde_json::from_str(params?.get()).ok()
+}
+
+impl<T> Client<T> {
+    pub(super) fn notification<'a>(
+        &mut self,
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+        now: Instant,
+    ) -> Option<Step<'a, T>> {
+        match &*method {
+            "notifications/progress" => return self.progress(params?, now),
+            "notifications/cancelled" => {
+                if let Some(cancelled) = decode::<CancelledParams>(params) {
+                    self.cancelled_by_server(cancelled);
+                }
+                return None;
+            }
+            "notifications/subscriptions/acknowledged" => {
+                self.acknowledged(params?);
+                return None;
+            }
+            _ => self.cache.invalidate(&method, params),
+        }
+        if let Some(call) = params.and_then(|params| self.subscription_of(params)) {
+            return Some(Step::Update {
+                call,
+                update: Update::Notification { method, params: params.map(Cow::Borrowed) },
+            });
+        }
+        if self.tell_legacy_listens(&method, params) {
+            return None;
+        }
+        Some(Step::Event(ClientEvent::Notification { method, params: params.map(Cow::Borrowed) }))
+    }
+
+    /// Progress keeps a call alive and is passed on, unless it is for nothing that is open.
+    fn progress<'a>(&mut self, params: &'a RawValue, now: Instant) -> Option<Step<'a, T>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Progress {
+            progress_token: Id,
+        }
+        let call = match serde_json::from_str(params.get()) {
+            Ok(Progress { progress_token: Id::Number(number) }) => CallId(number),
+            _ => CallId(0),
+        };
+        let number = self.rounds.get(&call).copied().unwrap_or(call.0);
+        if !matches!(self.session.token(number), Some(Call::User(user)) if user.call == call) {
+            self.session.count(|counters| counters.stray_progress += 1);
+            return None;
+        }
+        self.session.extend(number, now);
+        Some(Step::Update { call, update: Update::Progress(Cow::Borrowed(params)) })
+    }
+}

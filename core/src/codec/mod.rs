@@ -1,0 +1,3 @@
+//! Bytes to frames and back, knowing nothing of JSON-RPC.
+
+pub mod ndjson;

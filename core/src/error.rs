@@ -1,0 +1,234 @@
+//! Errors, by whose fault they are: the peer's, the caller's, the transport's.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::jsonrpc::RpcError;
+use crate::model::ProtocolVersion;
+
+/// Why a call has no result. Each call completes exactly once, with a result or with one of these.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The peer answered with an error.
+    Remote(RpcError),
+    /// The peer did not answer in time. It was told that the call is off.
+    TimedOut {
+        /// How long the call waited.
+        after: Duration,
+    },
+    /// The caller cancelled the call. The peer was told.
+    Cancelled,
+    /// The peer's answer is not one that the protocol allows here.
+    InvalidResponse(String),
+    /// The server asked for input and the program's own handler failed to give it.
+    InputFailed(RpcError),
+    /// The server kept asking for input beyond [`Limits::input_rounds`](crate::Limits::input_rounds).
+    TooManyRounds {
+        /// How many rounds were answered.
+        rounds: u32,
+    },
+    /// The connection went away first.
+    Closed(CloseReason),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote(error) => write!(f, "the peer answered with an error: {error}"),
+            Self::TimedOut { after } => {
+                write!(f, "the peer did not answer within {after:?}; raise the call's timeout if it needs longer")
+            }
+            Self::Cancelled => f.write_str("the call was cancelled"),
+            Self::InvalidResponse(detail) => write!(f, "the peer broke the protocol: {detail}"),
+            Self::InputFailed(error) => write!(f, "the handler for the server's input request failed: {error}"),
+            Self::TooManyRounds { rounds } => {
+                write!(f, "the server still asked for input after {rounds} rounds; the call was given up")
+            }
+            Self::Closed(reason) => write!(f, "{reason}"),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
+
+/// Why a call, a notification or an answer was not even sent: the caller can do something about it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SendError {
+    /// Too many calls are open, or too many bytes wait to be written. Try again when some have completed.
+    Full,
+    /// The connection is not negotiated yet. Wait for the `Ready` event.
+    NotReady,
+    /// The connection is closed.
+    Closed,
+    /// The peer did not declare the capability that this needs.
+    NotSupported {
+        /// What was to be sent.
+        method: String,
+        /// What the peer would have to declare.
+        capability: &'static str,
+    },
+    /// The protocol revision that was negotiated does not have this.
+    NotInRevision {
+        /// What was to be sent.
+        method: String,
+        /// What was negotiated.
+        version: ProtocolVersion,
+    },
+    /// The parameters do not serialise as a JSON object.
+    Unencodable(String),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("too much is in flight; wait until some calls have completed"),
+            Self::NotReady => f.write_str("the connection is not ready yet; wait for it to be negotiated"),
+            Self::Closed => f.write_str("the connection is closed"),
+            Self::NotSupported { method, capability } => {
+                write!(f, "{method} needs the peer's capability `{capability}`, which it did not declare")
+            }
+            Self::NotInRevision { method, version } => write!(f, "protocol version {version} has no {method}"),
+            Self::Unencodable(detail) => write!(f, "the parameters cannot be written as JSON: {detail}"),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
+/// A call that was not sent, with the caller's token given back.
+#[derive(Debug)]
+pub struct Refused<T> {
+    /// Why.
+    pub why: SendError,
+    /// The token that went in.
+    pub token: T,
+}
+
+impl<T> Refused<T> {
+    pub(crate) fn new(why: SendError, token: T) -> Self {
+        Self { why, token }
+    }
+}
+
+/// Why a connection is over.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// This side closed it.
+    Requested,
+    /// The peer ended the stream.
+    PeerClosed,
+    /// The peer stopped reading while too many bytes waited for it.
+    PeerStoppedReading,
+    /// The peer did not answer keep-alive pings.
+    KeepAliveFailed {
+        /// How many in a row.
+        missed: u32,
+    },
+    /// The transport failed.
+    Transport(ConnError),
+    /// The two sides found no way to talk.
+    Negotiation(NegotiationError),
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Requested => f.write_str("the connection was closed by this side"),
+            Self::PeerClosed => f.write_str("the peer closed the connection"),
+            Self::PeerStoppedReading => f.write_str("the peer stopped reading what was sent to it"),
+            Self::KeepAliveFailed { missed } => write!(f, "the peer did not answer {missed} keep-alive pings in a row"),
+            Self::Transport(error) => write!(f, "{error}"),
+            Self::Negotiation(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl core::error::Error for CloseReason {}
+
+/// A byte stream that could not be opened, or broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnError {
+    /// What kind of failure.
+    pub kind: ConnErrorKind,
+    /// What the platform said.
+    pub detail: String,
+}
+
+/// How a byte stream can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnErrorKind {
+    /// It could not be opened: no such program, connection refused.
+    NotOpened,
+    /// It broke while in use.
+    Broken,
+}
+
+impl ConnError {
+    /// An error of the given kind, with what the platform said about it.
+    pub fn new(kind: ConnErrorKind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+}
+
+impl fmt::Display for ConnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ConnErrorKind::NotOpened => write!(f, "the peer could not be reached: {}", self.detail),
+            ConnErrorKind::Broken => write!(f, "the connection broke: {}", self.detail),
+        }
+    }
+}
+
+impl core::error::Error for ConnError {}
+
+/// Why a client and a server found no common ground.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NegotiationError {
+    /// The server speaks none of the revisions that this client may use.
+    NoCommonVersion {
+        /// What the server offered.
+        offered: Vec<String>,
+    },
+    /// The server answered the handshake with an error.
+    Refused(RpcError),
+    /// The server did not answer the handshake in time.
+    TimedOut {
+        /// How long the client waited.
+        after: Duration,
+    },
+    /// The server ended the stream during the handshake.
+    ClosedEarly,
+    /// The server's answer to the handshake could not be understood.
+    InvalidAnswer(String),
+}
+
+impl fmt::Display for NegotiationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCommonVersion { offered } => {
+                write!(f, "the server speaks protocol versions {offered:?}, of which this client may use none")
+            }
+            Self::Refused(error) => write!(f, "the server refused the handshake: {error}"),
+            Self::TimedOut { after } => write!(
+                f,
+                "the server did not answer the handshake within {after:?}; is it an MCP server that speaks on its stdout?"
+            ),
+            Self::ClosedEarly => f.write_str(
+                "the server closed the connection during the handshake; is it an MCP server, and does it start at all?",
+            ),
+            Self::InvalidAnswer(detail) => {
+                write!(f, "the server's answer to the handshake is not understood: {detail}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for NegotiationError {}

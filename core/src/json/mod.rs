@@ -1,0 +1,125 @@
+//! JSON text that is kept as it came.
+
+mod write;
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub(crate) use write::write_json;
+
+/// A JSON value kept as its text: tool schemas, `_meta` values, structured results.
+///
+/// Text costs what it weighs; a tree of values can cost eighty times that, and loses the order and spelling that the
+/// specification asks to pass on unchanged.
+///
+/// ```
+/// use windlass::Json;
+///
+/// let schema = Json::parse(r#"{"type":"object","x-order":[3,1,2]}"#)?;
+/// assert_eq!(schema.as_str(), r#"{"type":"object","x-order":[3,1,2]}"#);
+/// assert_eq!(Json::of(&[1, 2])?.decode::<Vec<u8>>()?, [1, 2]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Takes `text` as it is, after checking that it is one JSON value.
+    pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
+        RawValue::from_string(text.into()).map(Self)
+    }
+
+    /// The JSON text of `value`.
+    pub fn of<V: Serialize + ?Sized>(value: &V) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Self)
+    }
+
+    /// `{}`.
+    pub fn empty_object() -> Self {
+        Self(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+    }
+
+    /// Reads the text into a type.
+    pub fn decode<V: DeserializeOwned>(&self) -> Result<V, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The text as serde_json knows it.
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+}
+
+impl From<&RawValue> for Json {
+    fn from(raw: &RawValue) -> Self {
+        Self(raw.to_owned())
+    }
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self(raw)
+    }
+}
+
+impl From<Json> for Box<RawValue> {
+    fn from(json: Json) -> Self {
+        json.0
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        let text = value.to_string();
+        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+}
+
+impl Clone for Json {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Equal text, not equal meaning: `1.0` and `1` differ.
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}

@@ -1,0 +1,500 @@
+//! Writing JSON text to the end of a buffer.
+//!
+//! serde_json writes without `std` only into a fresh vector of its own, one allocation and one copy per message; and it
+//! looks at every byte of a string by itself. This writer appends, and looks at strings 32 bytes at a time.
+
+use alloc::vec::Vec;
+use core::fmt::{self, Write as _};
+
+use serde::Serialize;
+use serde::ser::{self, Error as _};
+use serde_json::Error;
+
+/// The name by which serde_json's `RawValue` makes itself known to a serializer. The tests of this module would notice
+/// if it changed.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// Appends the JSON text of `value`. After an error, `out` holds a part of it.
+pub(crate) fn write_json<V: Serialize + ?Sized>(out: &mut Vec<u8>, value: &V) -> Result<(), Error> {
+    value.serialize(Writer { out })
+}
+
+/// Appends `text` as a JSON string.
+pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = first_to_escape(rest) {
+        out.extend_from_slice(&rest[..at]);
+        escape(out, rest[at]);
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn first_to_escape(bytes: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let mut passed = 0;
+    // Without a branch inside, the compiler turns a block into a few vector instructions.
+    for block in bytes.chunks_exact(BLOCK) {
+        if block.iter().fold(false, |found, &byte| found | needs_escape(byte)) {
+            break;
+        }
+        passed += BLOCK;
+    }
+    bytes[passed..].iter().position(|&byte| needs_escape(byte)).map(|at| passed + at)
+}
+
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let short = match byte {
+        b'"' => b'"',
+        b'\\' => b'\\',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0C => b'f',
+        _ => {
+            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xF)]];
+            out.extend_from_slice(b"\\u00");
+            return out.extend_from_slice(&digits);
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn integer(self, value: impl itoa::Integer) -> Result<(), Error> {
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        Ok(())
+    }
+
+    fn float(self, value: f64) -> Result<(), Error> {
+        match value.is_finite() {
+            true => self.display(format_args!("{value:?}")),
+            false => self.serialize_unit_value(),
+        }
+    }
+
+    fn display(self, text: fmt::Arguments<'_>) -> Result<(), Error> {
+        Text(self.out).write_fmt(text).map_err(Error::custom)
+    }
+
+    fn serialize_unit_value(self) -> Result<(), Error> {
+        self.out.extend_from_slice(b"null");
+        Ok(())
+    }
+}
+
+/// A buffer as the target of formatting.
+struct Text<'a>(&'a mut Vec<u8>);
+
+impl fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// An array or object that has been opened.
+struct Compound<'a> {
+    out: &'a mut Vec<u8>,
+    first: bool,
+    close: &'static [u8],
+}
+
+impl<'a> Compound<'a> {
+    fn open(out: &'a mut Vec<u8>, open: &[u8], close: &'static [u8]) -> Result<Self, Error> {
+        out.extend_from_slice(open);
+        Ok(Self { out, first: true, close })
+    }
+
+    fn open_variant(out: &'a mut Vec<u8>, name: &str, open: &[u8], close: &'static [u8]) -> Result<Self, Error> {
+        out.push(b'{');
+        write_text(out, name);
+        out.push(b':');
+        Self::open(out, open, close)
+    }
+
+    fn comma(&mut self) {
+        if !core::mem::take(&mut self.first) {
+            self.out.push(b',');
+        }
+    }
+
+    fn element<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.comma();
+        write_json(self.out, value)
+    }
+
+    fn member<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) -> Result<(), Error> {
+        self.comma();
+        write_text(self.out, name);
+        self.out.push(b':');
+        write_json(self.out, value)
+    }
+
+    fn close(self) -> Result<(), Error> {
+        self.out.extend_from_slice(self.close);
+        Ok(())
+    }
+}
+
+/// A struct, or a raw value in the guise of one.
+enum Struct<'a> {
+    Object(Compound<'a>),
+    Raw(&'a mut Vec<u8>),
+}
+
+impl<'a> ser::Serializer for Writer<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Compound<'a>;
+    type SerializeTuple = Compound<'a>;
+    type SerializeTupleStruct = Compound<'a>;
+    type SerializeTupleVariant = Compound<'a>;
+    type SerializeMap = Compound<'a>;
+    type SerializeStruct = Struct<'a>;
+    type SerializeStructVariant = Compound<'a>;
+
+    fn serialize_bool(self, value: bool) -> Result<(), Error> {
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    fn serialize_i8(self, value: i8) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_i16(self, value: i16) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_i32(self, value: i32) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_i64(self, value: i64) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_i128(self, value: i128) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_u8(self, value: u8) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_u16(self, value: u16) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_u32(self, value: u32) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_u64(self, value: u64) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), Error> {
+        self.integer(value)
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Error> {
+        match value.is_finite() {
+            true => self.display(format_args!("{value:?}")),
+            false => self.serialize_unit_value(),
+        }
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Error> {
+        self.float(value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Error> {
+        write_text(self.out, value);
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Error> {
+        let mut array = Compound::open(self.out, b"[", b"]")?;
+        for byte in value {
+            array.element(byte)?;
+        }
+        array.close()
+    }
+
+    fn serialize_none(self) -> Result<(), Error> {
+        self.serialize_unit_value()
+    }
+
+    fn serialize_some<V: Serialize + ?Sized>(self, value: &V) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Error> {
+        self.serialize_unit_value()
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Error> {
+        self.serialize_unit_value()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Error> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<V: Serialize + ?Sized>(self, _: &'static str, value: &V) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<V: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &V,
+    ) -> Result<(), Error> {
+        let mut object = Compound::open(self.out, b"{", b"}")?;
+        object.member(variant, value)?;
+        object.close()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+        Compound::open(self.out, b"[", b"]")
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Compound<'a>, Error> {
+        Compound::open(self.out, b"[", b"]")
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'a>, Error> {
+        Compound::open(self.out, b"[", b"]")
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'a>, Error> {
+        Compound::open_variant(self.out, variant, b"[", b"]}")
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
+        Compound::open(self.out, b"{", b"}")
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Struct<'a>, Error> {
+        match name {
+            RAW_VALUE => Ok(Struct::Raw(self.out)),
+            _ => Compound::open(self.out, b"{", b"}").map(Struct::Object),
+        }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Compound<'a>, Error> {
+        Compound::open_variant(self.out, variant, b"{", b"}}")
+    }
+
+    fn collect_str<V: fmt::Display + ?Sized>(self, value: &V) -> Result<(), Error> {
+        self.serialize_str(&alloc::format!("{value}"))
+    }
+}
+
+impl ser::SerializeSeq for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+impl ser::SerializeTuple for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+impl ser::SerializeTupleStruct for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+impl ser::SerializeTupleVariant for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+impl ser::SerializeMap for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<K: Serialize + ?Sized>(&mut self, key: &K) -> Result<(), Error> {
+        self.comma();
+        let start = self.out.len();
+        write_json(self.out, key)?;
+        // JSON has text for keys only; numbers become one, as serde_json does it.
+        match self.out.get(start) {
+            Some(b'"') => {}
+            Some(b'-' | b'0'..=b'9') => {
+                self.out.insert(start, b'"');
+                self.out.push(b'"');
+            }
+            _ => return Err(Error::custom("the key of a map must be a string")),
+        }
+        Ok(())
+    }
+
+    fn serialize_value<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Error> {
+        self.out.push(b':');
+        write_json(self.out, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+impl ser::SerializeStruct for Struct<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<V: Serialize + ?Sized>(&mut self, name: &'static str, value: &V) -> Result<(), Error> {
+        match self {
+            Self::Object(object) => object.member(name, value),
+            Self::Raw(out) => value.serialize(RawText { out }),
+        }
+    }
+
+    fn end(self) -> Result<(), Error> {
+        match self {
+            Self::Object(object) => object.close(),
+            Self::Raw(_) => Ok(()),
+        }
+    }
+}
+
+impl ser::SerializeStructVariant for Compound<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<V: Serialize + ?Sized>(&mut self, name: &'static str, value: &V) -> Result<(), Error> {
+        self.member(name, value)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.close()
+    }
+}
+
+mod raw;
+use raw::RawText;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use alloc::collections::BTreeMap;
+    use alloc::string::String;
+    use quickcheck::quickcheck;
+
+    fn written<V: Serialize + ?Sized>(value: &V) -> String {
+        let mut out = Vec::new();
+        write_json(&mut out, value).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[derive(Serialize)]
+    enum Shape {
+        Unit,
+        Newtype(u8),
+        Tuple(u8, i64),
+        Struct { a: Option<bool>, b: char },
+    }
+
+    #[test]
+    fn every_shape_is_written_as_serde_json_writes_it() {
+        let shapes = [Shape::Unit, Shape::Newtype(1), Shape::Tuple(2, -3), Shape::Struct { a: None, b: '"' }];
+        assert_eq!(written(&shapes), serde_json::to_string(&shapes).unwrap());
+        let numbers = (1.0_f64, -2.5_f32, f64::NAN, u64::MAX, i64::MIN, 0.1_f32, i128::MAX);
+        assert_eq!(written(&numbers), serde_json::to_string(&numbers).unwrap());
+        let map: BTreeMap<u8, &str> = [(1, "a"), (2, "b\u{7f}\u{1f}")].into();
+        assert_eq!(written(&map), serde_json::to_string(&map).unwrap());
+        assert!(write_json(&mut Vec::new(), &BTreeMap::from([(Some(true), 1)])).is_err());
+    }
+
+    #[test]
+    fn raw_json_passes_through_as_it_is() {
+        let text = r#"{ "b" : 1.0, "a":[ 1 ] }"#;
+        assert_eq!(written(&[Json::parse(text).unwrap()]), alloc::format!("[{text}]"));
+    }
+
+    quickcheck! {
+        fn strings_are_written_as_serde_json_writes_them(text: String) -> bool {
+            written(&text) == serde_json::to_string(&text).unwrap()
+        }
+
+        fn long_strings_too(text: String, before: usize) -> bool {
+            let text = "x".repeat(before % 100) + &text + &"y".repeat(70);
+            written(&text) == serde_json::to_string(&text).unwrap()
+        }
+
+        fn numbers_survive(number: f64) -> bool {
+            !number.is_finite() || written(&number).parse::<f64>().unwrap().to_bits() == number.to_bits()
+        }
+
+        fn bytes_are_numbers(bytes: Vec<u8>) -> bool {
+            written(&bytes) == serde_json::to_string(&bytes).unwrap()
+        }
+    }
+}

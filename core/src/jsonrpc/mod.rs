@@ -1,0 +1,15 @@
+//! The JSON-RPC envelope: ids, requests, notifications, responses, errors, batches.
+
+mod encode;
+mod envelope;
+mod error;
+mod id;
+mod salvage;
+
+pub(crate) use encode::{Splice, encode_error, encode_notification, encode_request, encode_result};
+pub(crate) use envelope::text_of;
+pub use envelope::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry};
+pub(crate) use error::excerpt;
+pub use error::{RpcError, code};
+pub use id::Id;
+pub(crate) use salvage::{Salvaged, salvage};

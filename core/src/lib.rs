@@ -1,0 +1,56 @@
+//! **Windlass** is a Model Context Protocol engine that does no I/O of its own.
+//!
+//! Bytes, time and calls go in; bytes to send, streams to open or close, one deadline and events come out. An adapter
+//! turns the crank: `windlass-tokio`, `windlass-async-std`, `windlass-smol`, `windlass-blocking`, `windlass-mio`, or a
+//! loop of your own around [`Machine`]. This crate is `no_std`, has no `unsafe`, reads no clock and draws no randomness.
+//!
+//! Most programs use an adapter and meet this crate through its types: [`model`] for the protocol's, [`client`] and
+//! [`server`] for configuration and events. Whoever ports to another runtime needs [`Machine`] and the machines in
+//! [`link`].
+//!
+//! Modules depend on those below them only:
+//!
+//! ```text
+//! link      a role bound to byte streams: stdio
+//! client    the client role: negotiation, typed calls, input requests, caches
+//! server    the server role: registry, dispatch, subscriptions
+//! session   a JSON-RPC peer without a role: correlation, deadlines, cancellation
+//! model     the types of the protocol, one file per feature
+//! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
+//! codec     bytes to frames and back
+//! time, entropy, limits, buffer, error, json
+//! ```
+//!
+//! # What we regret
+//!
+//! - [`client::CallOptions`] serves calls of a server's to its client too, where most of it has no meaning.
+//! - A machine asks for its peer to be opened even when the adapter has it open already, as a server's own stdin is.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod buffer;
+pub mod client;
+pub mod codec;
+mod entropy;
+mod error;
+mod json;
+pub mod jsonrpc;
+mod limits;
+pub mod link;
+mod machine;
+pub mod model;
+pub mod server;
+mod session;
+mod time;
+
+pub use entropy::Seed;
+pub use error::{CallError, CloseReason, ConnError, ConnErrorKind, NegotiationError, Refused, SendError};
+pub use json::Json;
+pub use jsonrpc::RpcError;
+pub use limits::Limits;
+pub use machine::{ConnId, Machine, Output, Target};
+pub use session::{Counters, RequestKey};
+pub use time::{Instant, earliest};

@@ -1,0 +1,4 @@
+//! A role bound to byte streams: these are the machines that adapters drive.
+
+pub mod stdio;
+mod stream;

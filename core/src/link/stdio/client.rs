@@ -1,0 +1,266 @@
+//! The client's end of the stream.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+
+use serde::Serialize;
+
+use super::super::stream::{Control, Incoming, Stream};
+use crate::buffer::ReadBuffer;
+use crate::client::{
+    CallId, CallOptions, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued, Step,
+};
+use crate::error::{CloseReason, ConnError, Refused, SendError};
+use crate::jsonrpc::RpcError;
+use crate::limits::Limits;
+use crate::machine::{ConnId, Machine, Output, Sealed, Target};
+use crate::model::{Method, Notice, SubscriptionFilter};
+use crate::session::Counters;
+use crate::time::{Instant, earliest};
+
+/// An MCP client on one byte stream. `T` is the token that goes in with a call and comes back with its completion.
+///
+/// The machine asks for its stream by [`Output::Open`]. A legacy server that exits when it is probed for the modern
+/// era gets a second stream, so an adapter must be able to open its peer more than once.
+///
+/// ```
+/// use windlass::client::{ClientConfig, ClientEvent};
+/// use windlass::link::stdio::StdioClient;
+/// use windlass::model::Implementation;
+/// use windlass::{Instant, Machine, Output};
+///
+/// let now = Instant::ZERO;
+/// let mut client: StdioClient<u32> = StdioClient::new(ClientConfig::new(Implementation::new("doc", "1")), now);
+/// let Output::Open { conn, .. } = client.poll() else { panic!("the first thing is a stream") };
+/// assert!(client.write_buf(conn).starts_with(br#"{"jsonrpc":"2.0","id":1,"method":"server/discover""#));
+/// ```
+pub struct StdioClient<T> {
+    client: Client<T>,
+    stream: Stream,
+    limits: Limits,
+    now: Instant,
+    /// Whether the server is being tried a second time, as a legacy one.
+    second: bool,
+    told_closed: bool,
+}
+
+impl<T> StdioClient<T> {
+    /// A client that begins to negotiate as soon as its stream is open.
+    pub fn new(config: ClientConfig, now: Instant) -> Self {
+        let limits = config.limits.clone();
+        Self {
+            stream: Stream::new(&limits),
+            client: Client::new(config),
+            limits,
+            now,
+            second: false,
+            told_closed: false,
+        }
+    }
+
+    /// Starts a call.
+    pub fn call<M: Method>(
+        &mut self,
+        params: &M::Params,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.call_raw(M::NAME, params, options, token, now)
+    }
+
+    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
+    pub fn call_raw<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.client.call(method, params, options, token, now)
+    }
+
+    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
+    pub fn listen(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.client.listen(filter, options, token, now)
+    }
+
+    /// Gives up a call. It completes as cancelled, unless its answer was faster.
+    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        self.now = now;
+        self.client.cancel(call, reason, now);
+    }
+
+    /// Sends a notification.
+    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
+        self.now = now;
+        self.client.notify(N::NAME, params)
+    }
+
+    /// Answers a request for input.
+    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
+        self.now = now;
+        self.client.respond(reply, answer, now);
+    }
+
+    /// Closes the connection. Open calls complete; `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        self.now = now;
+        self.client.close(CloseReason::Requested);
+    }
+
+    /// What is known of the server, once it is.
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.client.peer()
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.client.counters()
+    }
+
+    /// Whether nothing is open: no call, no request, no timer, no byte to write.
+    pub fn is_idle(&self) -> bool {
+        self.client.is_idle() && self.client.session.outbox.len() == 0
+    }
+}
+
+impl<T> Sealed for StdioClient<T> {}
+
+impl<T> Machine for StdioClient<T> {
+    type Event<'a>
+        = ClientEvent<'a, T>
+    where
+        Self: 'a;
+
+    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
+        if self.stream.is(conn) { self.stream.read_buf(&self.limits) } else { &mut [] }
+    }
+
+    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.read_done(count, now);
+        }
+    }
+
+    fn read_eof(&mut self, conn: ConnId, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.read_eof();
+        }
+    }
+
+    fn write_buf(&self, conn: ConnId) -> &[u8] {
+        if self.stream.is(conn) { self.client.session.outbox.unwritten() } else { &[] }
+    }
+
+    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.write_done(&mut self.client.session.outbox, count, now);
+        }
+    }
+
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.life.broke();
+            self.client.close(CloseReason::Transport(why));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.client.handle_timeout(now);
+        self.stream.handle_timeout(&mut self.client.session.outbox, now);
+    }
+
+    fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
+        let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed } = self;
+        let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
+        if client.session.is_overflowing() {
+            client.session.outbox.clear();
+            client.close(CloseReason::PeerStoppedReading);
+        }
+        let step = loop {
+            if client.closed().is_some() {
+                life.close(now);
+            }
+            match life.control(&client.session.outbox) {
+                Some(Control::Open(conn)) => {
+                    match *second {
+                        false => client.start(now),
+                        true => client.restart_as_legacy(now),
+                    }
+                    return Output::Open { conn, target: Target::Peer };
+                }
+                Some(Control::Close(conn)) => return Output::Close(conn),
+                None => {}
+            }
+            if let Some(queued) = client.next_queued() {
+                break Step::from(queued);
+            }
+            let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
+            let incoming = if life.is_open() { reader.next(inbox, limits, batches) } else { None };
+            match incoming {
+                Some(Incoming::Message(message)) => {
+                    if let Some(step) = client.handle(message, now) {
+                        break step;
+                    }
+                }
+                Some(Incoming::Malformed(malformed)) => client.malformed(malformed, now),
+                Some(Incoming::Lost(malformed, salvaged)) => client.lost(malformed, salvaged, now),
+                Some(Incoming::End) => {
+                    if client.stream_ended(CloseReason::PeerClosed) {
+                        // A legacy server that exits on the probe is started again and initialised.
+                        *second = true;
+                        reader.restart(inbox, limits);
+                        life.reopen();
+                    }
+                }
+                None => {
+                    return match client.closed() {
+                        Some(reason) if life.is_closed() && !*told_closed => {
+                            *told_closed = true;
+                            Output::Event(ClientEvent::Closed(reason.clone()))
+                        }
+                        _ => Output::Idle { deadline: earliest(life.deadline(), client.deadline()) },
+                    };
+                }
+            }
+        };
+        match step {
+            Step::Event(event) => Output::Event(event),
+            Step::Update { call, update } => match client.token(call) {
+                Some(token) => Output::Event(ClientEvent::Update { call, token, update }),
+                // The call ended between the update and now: there is nobody to tell.
+                None => Output::Idle { deadline: Some(now) },
+            },
+        }
+    }
+}
+
+impl<T> From<Queued<T>> for Step<'_, T> {
+    fn from(queued: Queued<T>) -> Self {
+        Self::Event(match queued {
+            Queued::Ready(peer) => ClientEvent::Ready(peer),
+            Queued::Done { call, token, outcome } => {
+                ClientEvent::Completed { call, token, outcome: outcome.map(|result| Cow::Owned(result.into())) }
+            }
+            Queued::Input { reply, request } => ClientEvent::Input { reply, request },
+            Queued::InputCancelled(key) => ClientEvent::InputCancelled(key),
+            Queued::Malformed(malformed) => ClientEvent::Malformed(malformed),
+            Queued::Update { call, update } => return Self::Update { call, update },
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! The server's end of the stream.
+
+use alloc::borrow::Cow;
+use core::time::Duration;
+
+use serde::Serialize;
+
+use super::super::stream::{Control, Incoming, Stream};
+use crate::buffer::ReadBuffer;
+use crate::client::{CallId, CallOptions};
+use crate::entropy::Seed;
+use crate::error::{CloseReason, ConnError, Refused};
+use crate::jsonrpc::RpcError;
+use crate::limits::Limits;
+use crate::machine::{ConnId, Machine, Output, Sealed, Target};
+use crate::model::{LoggingMessageParams, Method};
+use crate::server::{Queued, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
+use crate::session::{Counters, RequestKey};
+use crate::time::{Instant, earliest};
+
+/// How long handlers may go on after the client has closed its end. What it asked for before is answered if that is
+/// quick; a client that waits for the process to exit is not kept waiting for long.
+const DRAIN: Duration = Duration::from_millis(400);
+
+/// An MCP server on one byte stream, for legacy and modern clients alike. `H` is whatever the program registers as a
+/// handler, usually a shared function; `T` is the token of calls of its own.
+///
+/// ```
+/// use windlass::link::stdio::StdioServer;
+/// use windlass::model::{Implementation, Tool};
+/// use windlass::server::{Registry, ServerConfig, ServerEvent};
+/// use windlass::{Instant, Machine, Output, Seed};
+///
+/// let mut registry = Registry::new();
+/// registry.add_tool(Tool::without_arguments("answer"), "the handler");
+/// let config = ServerConfig::new(Implementation::new("doc", "1"));
+/// let mut server: StdioServer<(), &str> =
+///     StdioServer::new(config, registry, &Seed::from_number(1), Instant::ZERO);
+/// assert!(matches!(server.poll(), Output::Open { .. }));
+/// ```
+pub struct StdioServer<T, H> {
+    server: Server<T, H>,
+    stream: Stream,
+    limits: Limits,
+    now: Instant,
+    /// When to close regardless of what handlers still do, once the client has closed its end.
+    drain_until: Option<Instant>,
+    told_closed: bool,
+}
+
+impl<T, H: Clone> StdioServer<T, H> {
+    /// A server that waits for its client.
+    pub fn new(config: ServerConfig, registry: Registry<H>, seed: &Seed, now: Instant) -> Self {
+        let limits = config.limits.clone();
+        Self {
+            stream: Stream::new(&limits),
+            server: Server::new(config, registry, seed),
+            limits,
+            now,
+            drain_until: None,
+            told_closed: false,
+        }
+    }
+
+    /// What is offered. Clients that want to know are told of changes.
+    pub fn registry(&mut self) -> &mut Registry<H> {
+        &mut self.server.registry
+    }
+
+    /// A handler is done.
+    pub fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
+        self.now = now;
+        self.server.respond(reply, outcome, now);
+    }
+
+    /// Reports progress on a request, if its client wants it and it goes forward.
+    pub fn progress(&mut self, request: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.server.progress(request, progress, total, message);
+    }
+
+    /// Logs to the client, if it wants messages of this severity. Modern clients get only what belongs to a request.
+    pub fn log(&mut self, request: Option<RequestKey>, message: &LoggingMessageParams) {
+        self.server.log(request, message);
+    }
+
+    /// Tells those who subscribed that a resource has changed.
+    pub fn resource_updated(&mut self, uri: &str) {
+        self.server.resource_updated(uri);
+    }
+
+    /// Calls the client, which only the legacy era has; handlers ask for input instead, in both.
+    pub fn call<M: Method>(
+        &mut self,
+        params: &M::Params,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.call_raw(M::NAME, params, options, token, now)
+    }
+
+    /// Calls the client with a method that has no type here.
+    pub fn call_raw<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.server.call(method, params, options, token, now)
+    }
+
+    /// Gives up a call to the client.
+    pub fn cancel(&mut self, call: CallId, reason: &str) {
+        self.server.cancel(call, reason);
+    }
+
+    /// Closes the connection. `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        self.now = now;
+        self.server.close(CloseReason::Requested);
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.server.session.counters()
+    }
+
+    /// Whether nothing is open: no call, no request, no timer, no byte to write.
+    pub fn is_idle(&self) -> bool {
+        self.server.is_idle() && self.server.session.outbox.len() == 0
+    }
+}
+
+impl<T, H> Sealed for StdioServer<T, H> {}
+
+impl<T, H: Clone> Machine for StdioServer<T, H> {
+    type Event<'a>
+        = ServerEvent<'a, T, H>
+    where
+        Self: 'a;
+
+    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
+        if self.stream.is(conn) { self.stream.read_buf(&self.limits) } else { &mut [] }
+    }
+
+    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.read_done(count, now);
+        }
+    }
+
+    fn read_eof(&mut self, conn: ConnId, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.read_eof();
+        }
+    }
+
+    fn write_buf(&self, conn: ConnId) -> &[u8] {
+        if self.stream.is(conn) { self.server.session.outbox.unwritten() } else { &[] }
+    }
+
+    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.write_done(&mut self.server.session.outbox, count, now);
+        }
+    }
+
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
+        self.now = now;
+        if self.stream.is(conn) {
+            self.stream.life.broke();
+            self.server.close(CloseReason::Transport(why));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.server.handle_timeout(now);
+        self.stream.handle_timeout(&mut self.server.session.outbox, now);
+    }
+
+    fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
+        let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed } = self;
+        let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
+        if server.session.is_overflowing() {
+            server.session.outbox.clear();
+            server.close(CloseReason::PeerStoppedReading);
+        }
+        server.flush_changes();
+        loop {
+            if drain_until.is_some_and(|until| server.is_drained() || until <= now) {
+                server.close(CloseReason::PeerClosed);
+            }
+            if server.closed().is_some() {
+                life.close(now);
+            }
+            match life.control(&server.session.outbox) {
+                Some(Control::Open(conn)) => return Output::Open { conn, target: Target::Peer },
+                Some(Control::Close(conn)) => return Output::Close(conn),
+                None => {}
+            }
+            if let Some(queued) = server.next_queued() {
+                return Output::Event(queued.into());
+            }
+            let incoming = if life.is_open() { reader.next(inbox, limits, server.allows_batches()) } else { None };
+            match incoming {
+                Some(Incoming::Message(message)) => {
+                    if let Some(event) = server.handle(message, now) {
+                        return Output::Event(event);
+                    }
+                }
+                Some(Incoming::Malformed(malformed)) => server.malformed(malformed, now),
+                Some(Incoming::Lost(malformed, salvaged)) => server.lost(malformed, salvaged, now),
+                Some(Incoming::End) => {
+                    server.stop_waiting_for_input();
+                    *drain_until = Some(now + DRAIN);
+                }
+                None => {
+                    return match server.closed() {
+                        Some(reason) if life.is_closed() && !*told_closed => {
+                            *told_closed = true;
+                            Output::Event(ServerEvent::Closed(reason.clone()))
+                        }
+                        Some(_) => Output::Idle { deadline: life.deadline() },
+                        None => {
+                            let own = earliest(*drain_until, life.deadline());
+                            Output::Idle { deadline: earliest(own, server.deadline()) }
+                        }
+                    };
+                }
+            }
+        }
+    }
+}
+
+impl<T, H> From<Queued<T, H>> for ServerEvent<'_, T, H> {
+    fn from(queued: Queued<T, H>) -> Self {
+        match queued {
+            Queued::Initialized(caller) => Self::Initialized(caller),
+            Queued::Invoke { handler, invocation } => {
+                Self::Invoke { reply: ReplyTo::to(&invocation), handler, invocation }
+            }
+            Queued::Cancelled(key) => Self::Cancelled(key),
+            Queued::Done { call, token, outcome } => {
+                Self::Completed { call, token, outcome: outcome.map(|result| Cow::Owned(result.into())) }
+            }
+            Queued::Malformed(malformed) => Self::Malformed(malformed),
+        }
+    }
+}

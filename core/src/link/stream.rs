@@ -1,0 +1,297 @@
+//! One byte stream that carries a message per line, in both directions: its buffers, its end, its life.
+
+use alloc::collections::VecDeque;
+use core::ops::Range;
+use core::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::codec::ndjson::{Frame, LineDecoder};
+use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, Salvaged, parse, parse_entry, salvage};
+use crate::limits::Limits;
+use crate::machine::ConnId;
+use crate::time::Instant;
+
+/// How long the last words to a peer may take before the stream is closed regardless.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// After this long without need, buffers that a large message blew up are given back.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// A stream as the machines see it. Its parts are apart, so that an event may borrow from the bytes that came in while
+/// everything else moves on.
+pub(super) struct Stream {
+    pub(super) inbox: ReadBuffer,
+    pub(super) reader: Reader,
+    pub(super) life: Life,
+}
+
+/// Which stream it is, whether it is open, and for how long its buffers have been idle.
+pub(super) struct Life {
+    conn: ConnId,
+    stage: Stage,
+    quiet_at: Option<Instant>,
+}
+
+/// Where a stream is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// To be opened.
+    Wanted,
+    Open,
+    /// The last words are being written.
+    Closing {
+        until: Instant,
+    },
+    /// To be closed.
+    Done,
+    Closed,
+}
+
+/// What a stream asks of the adapter.
+pub(super) enum Control {
+    Open(ConnId),
+    Close(ConnId),
+}
+
+/// Finds messages in the bytes that came in. It is apart from the bytes, so that a message may borrow from them while
+/// the reader moves on.
+pub(super) struct Reader {
+    cursor: Cursor,
+    decoder: LineDecoder,
+    batch: Option<Batch>,
+    end: End,
+}
+
+/// A batch whose entries are given out one by one. Its line is kept in the buffer until then.
+struct Batch {
+    line_bytes: usize,
+    /// Relative to the first unread byte.
+    entries: VecDeque<Range<usize>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    NotYet,
+    /// The stream has ended; a last line without its newline may be left.
+    Seen,
+    Told,
+}
+
+/// What the reader found.
+pub(super) enum Incoming<'a> {
+    Message(Message<'a>),
+    Malformed(Malformed),
+    /// A line that was too long to keep.
+    Lost(Malformed, Option<Salvaged>),
+    /// The peer sends nothing more.
+    End,
+}
+
+impl Stream {
+    /// A stream that the adapter is asked to open.
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            inbox: ReadBuffer::default(),
+            reader: Reader {
+                cursor: 0,
+                decoder: LineDecoder::new(limits.message_bytes),
+                batch: None,
+                end: End::NotYet,
+            },
+            life: Life { conn: ConnId(0), stage: Stage::Wanted, quiet_at: None },
+        }
+    }
+
+    /// Whether `conn` is this stream, and open.
+    pub(super) fn is(&self, conn: ConnId) -> bool {
+        self.life.conn == conn && matches!(self.life.stage, Stage::Open | Stage::Closing { .. })
+    }
+
+    pub(super) fn read_buf(&mut self, limits: &Limits) -> &mut [u8] {
+        if self.life.stage != Stage::Open {
+            return &mut [];
+        }
+        // A line just beyond the limit must be seen to be too long.
+        self.inbox.space(&mut self.reader.cursor, limits.message_bytes.saturating_add(2))
+    }
+
+    pub(super) fn read_done(&mut self, count: usize, now: Instant) {
+        self.inbox.filled(count);
+        if self.inbox.is_large() {
+            self.life.quiet_at.get_or_insert(now + QUIET);
+        }
+    }
+
+    pub(super) fn read_eof(&mut self) {
+        if self.reader.end == End::NotYet {
+            self.reader.end = End::Seen;
+        }
+    }
+
+    pub(super) fn write_done(&mut self, outbox: &mut Outbox, count: usize, now: Instant) {
+        outbox.wrote(count);
+        if outbox.is_large() {
+            self.life.quiet_at.get_or_insert(now + QUIET);
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, outbox: &mut Outbox, now: Instant) {
+        if matches!(self.life.stage, Stage::Closing { until } if until <= now) {
+            outbox.clear();
+        }
+        if self.life.quiet_at.take_if(|quiet| *quiet <= now).is_some() {
+            self.inbox.trim(&mut self.reader.cursor);
+            outbox.trim();
+        }
+    }
+}
+
+impl Life {
+    /// The stream is gone: there is nothing to flush and nothing to read.
+    pub(super) fn broke(&mut self) {
+        self.stage = Stage::Done;
+    }
+
+    /// Begins to close: what waits is written first.
+    pub(super) fn close(&mut self, now: Instant) {
+        match self.stage {
+            Stage::Open => self.stage = Stage::Closing { until: now + LINGER },
+            Stage::Wanted => self.stage = Stage::Closed,
+            _ => {}
+        }
+    }
+
+    /// Asks for another stream in place of this one.
+    pub(super) fn reopen(&mut self) {
+        self.conn = ConnId(self.conn.0 + 1);
+        self.stage = Stage::Wanted;
+    }
+
+    /// What the adapter is to do about this stream.
+    pub(super) fn control(&mut self, outbox: &Outbox) -> Option<Control> {
+        match self.stage {
+            Stage::Wanted => {
+                self.stage = Stage::Open;
+                Some(Control::Open(self.conn))
+            }
+            Stage::Closing { .. } if outbox.len() > 0 => None,
+            Stage::Closing { .. } | Stage::Done => {
+                self.stage = Stage::Closed;
+                Some(Control::Close(self.conn))
+            }
+            Stage::Open | Stage::Closed => None,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Closing { until } => Some(until),
+            Stage::Open => self.quiet_at,
+            _ => None,
+        }
+    }
+}
+
+impl Reader {
+    /// The next message in `inbox`, or what is there instead of one.
+    pub(super) fn next<'a>(&mut self, inbox: &'a ReadBuffer, limits: &Limits, batches: bool) -> Option<Incoming<'a>> {
+        loop {
+            let unread = inbox.unread(self.cursor);
+            if let Some(entry) = self.next_entry(unread) {
+                return Some(entry);
+            }
+            let unread = inbox.unread(self.cursor);
+            let (consumed, frame) = self.decoder.next(unread);
+            let line = match frame {
+                Some(Frame::Line(line)) => line,
+                Some(Frame::Oversized(line)) => {
+                    self.cursor += consumed;
+                    let detail = alloc::format!("{} bytes, {} are allowed", line.length, limits.message_bytes);
+                    return Some(Incoming::Lost(Malformed::new(MalformedKind::TooLong, detail), salvage(&line)));
+                }
+                None => {
+                    self.cursor += consumed;
+                    return self.at_end(inbox, limits);
+                }
+            };
+            match parse(&unread[line], limits) {
+                Ok(Parsed::Message(message)) => {
+                    self.cursor += consumed;
+                    return Some(Incoming::Message(message));
+                }
+                Ok(Parsed::Batch(entries)) if batches => {
+                    let entries = entries.into_iter().map(|entry| range_in(unread, entry)).collect();
+                    self.batch = Some(Batch { line_bytes: consumed, entries });
+                }
+                Ok(Parsed::Batch(_)) => {
+                    self.cursor += consumed;
+                    return Some(Incoming::Malformed(Malformed::new(MalformedKind::BatchNotAllowed, "")));
+                }
+                Err(malformed) => {
+                    self.cursor += consumed;
+                    return Some(Incoming::Malformed(malformed));
+                }
+            }
+        }
+    }
+
+    fn next_entry<'a>(&mut self, unread: &'a [u8]) -> Option<Incoming<'a>> {
+        let batch = self.batch.as_mut()?;
+        let Some(range) = batch.entries.pop_front() else {
+            self.cursor += batch.line_bytes;
+            self.batch = None;
+            return None;
+        };
+        // The entry was found to be JSON when the batch was read.
+        let entry = unread.get(range).and_then(|text| serde_json::from_slice::<&RawValue>(text).ok())?;
+        Some(match parse_entry(entry) {
+            Ok(message) => Incoming::Message(message),
+            Err(malformed) => Incoming::Malformed(malformed),
+        })
+    }
+
+    /// Forgets the stream that was, for another in its place.
+    pub(super) fn restart(&mut self, inbox: &ReadBuffer, limits: &Limits) {
+        let skipped = self.cursor + inbox.unread(self.cursor).len();
+        *self =
+            Self { cursor: skipped, decoder: LineDecoder::new(limits.message_bytes), batch: None, end: End::NotYet };
+    }
+
+    /// Nothing complete is left. At the end of the stream, a last line may lack its newline.
+    fn at_end<'a>(&mut self, inbox: &'a ReadBuffer, limits: &Limits) -> Option<Incoming<'a>> {
+        if self.end != End::Seen {
+            return None;
+        }
+        let unread = inbox.unread(self.cursor);
+        self.cursor += unread.len();
+        match self.decoder.finish(unread) {
+            None => {
+                self.end = End::Told;
+                Some(Incoming::End)
+            }
+            Some(Frame::Line(line)) => match parse(&unread[line], limits) {
+                Ok(Parsed::Message(message)) => Some(Incoming::Message(message)),
+                _ => Some(Incoming::Malformed(Malformed::new(MalformedKind::Truncated, ""))),
+            },
+            Some(Frame::Oversized(line)) => {
+                Some(Incoming::Lost(Malformed::new(MalformedKind::Truncated, ""), salvage(&line)))
+            }
+        }
+    }
+}
+
+/// Where `entry`, which was read from `text`, lies in it.
+fn range_in(text: &[u8], entry: &RawValue) -> Range<usize> {
+    let start = (entry.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + entry.get().len()
+}

@@ -1,0 +1,99 @@
+//! The one contract between the engine and whoever moves its bytes.
+//!
+//! An adapter opens byte streams, moves bytes, sleeps, and calls [`Machine::poll`] until it says `Idle`; it knows
+//! nothing of the protocol. In outline:
+//!
+//! ```text
+//! loop {
+//!     loop {
+//!         match machine.poll() {
+//!             Output::Open { conn, target } => open a stream for it,
+//!             Output::Close(conn)           => close it,
+//!             Output::Event(event)          => hand it to the program,
+//!             Output::Idle { deadline }     => break,
+//!         }
+//!     }
+//!     write what write_buf() shows, then write_done(n)
+//!     wait until readable, writable (if write_buf() is not empty) or the deadline
+//!     read into read_buf(), then read_done(n); or read_eof(), conn_failed(), handle_timeout()
+//! }
+//! ```
+//!
+//! Every call but `write_buf` may change what `poll` has to say, so poll again after each.
+
+use crate::error::ConnError;
+use crate::time::Instant;
+
+/// One byte stream: a child's stdin and stdout, a socket, a TLS session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub(crate) u32);
+
+/// What a stream is to be opened to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// The peer that the program configured: its child process, its socket. Asked for again, it means a fresh one.
+    Peer,
+}
+
+/// What a machine wants next.
+#[derive(Debug)]
+pub enum Output<E> {
+    /// Something for the program.
+    Event(E),
+    /// Open a stream. There is no need to report success: reading and writing begin at once.
+    Open {
+        /// The name by which the machine knows the stream from now on.
+        conn: ConnId,
+        /// Where to.
+        target: Target,
+    },
+    /// Close a stream. What there was to write has been written, or cannot be.
+    Close(ConnId),
+    /// Nothing more until bytes, a call or the deadline come. There is one deadline, and it is part of the answer, so
+    /// that it cannot be forgotten.
+    Idle {
+        /// When to call [`Machine::handle_timeout`].
+        deadline: Option<Instant>,
+    },
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+pub(crate) use sealed::Sealed;
+
+/// A protocol engine that does no I/O: bytes, time and calls go in; bytes, events and one deadline come out.
+///
+/// Inputs never fail. A fault of the peer becomes an event; a connection that is beyond repair completes every open
+/// call and then says so in its last event. Streams that the machine does not know (any more) are ignored.
+pub trait Machine: Sealed {
+    /// What the machine reports.
+    type Event<'a>
+    where
+        Self: 'a;
+
+    /// Where to read into. Empty means: do not read now.
+    fn read_buf(&mut self, conn: ConnId) -> &mut [u8];
+
+    /// `count` bytes were read into [`read_buf`](Self::read_buf).
+    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant);
+
+    /// The peer will send nothing more on this stream.
+    fn read_eof(&mut self, conn: ConnId, now: Instant);
+
+    /// What to write next. Empty means: nothing.
+    fn write_buf(&self, conn: ConnId) -> &[u8];
+
+    /// The first `count` bytes of [`write_buf`](Self::write_buf) were written.
+    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant);
+
+    /// The stream could not be opened, or broke.
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant);
+
+    /// The deadline has come. Calling it early or twice is harmless.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// What the machine wants next. Call it until it is [`Output::Idle`].
+    fn poll(&mut self) -> Output<Self::Event<'_>>;
+}

@@ -1,0 +1,188 @@
+//! The `_meta` object: what peers and extensions say beside the protocol.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ProgressToken, wire};
+use crate::json::Json;
+
+/// The keys that the specification defines.
+pub mod key {
+    /// The token under which the sender wants progress notifications.
+    pub const PROGRESS_TOKEN: &str = "progressToken";
+    /// The revision a request is written in (2026-07-28).
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// What the client can do for this request (2026-07-28).
+    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// Who the client says it is (2026-07-28).
+    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    /// The least severe log message that the client wants for this request (2026-07-28).
+    pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    /// Who the server says it is (2026-07-28).
+    pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+    /// The listen request that a notification belongs to (2026-07-28).
+    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+    /// The task that a message belongs to (2025-11-25).
+    pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+    /// The position in a trace, as W3C Trace Context writes it.
+    pub const TRACEPARENT: &str = "traceparent";
+    /// Vendors' trace data, as W3C Trace Context writes it.
+    pub const TRACESTATE: &str = "tracestate";
+    /// Properties that travel with a trace, as W3C Baggage writes them.
+    pub const BAGGAGE: &str = "baggage";
+}
+
+json_map! {
+    /// A `_meta` object. Values stay as they came, known or not.
+    ///
+    /// ```
+    /// use windlass::model::{Meta, meta};
+    ///
+    /// let mut meta = Meta::new();
+    /// meta.insert(meta::key::PROGRESS_TOKEN, &7)?;
+    /// assert_eq!(meta.get::<u32>("progressToken"), Some(7));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Meta;
+}
+
+/// Whether `key` is written as the specification asks: `[label.label/]name`.
+pub fn is_valid_key(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => prefix.split('.').all(is_label) && is_name(name),
+        None => is_name(key),
+    }
+}
+
+/// Whether the specification keeps `key` for itself: the second label of its prefix is `modelcontextprotocol` or `mcp`.
+///
+/// This is the rule since 2025-11-25; 2025-06-18 read prefixes the other way round.
+pub fn is_reserved_key(key: &str) -> bool {
+    let Some((prefix, _)) = key.split_once('/') else { return false };
+    matches!(prefix.split('.').nth(1), Some("modelcontextprotocol" | "mcp"))
+}
+
+fn is_label(label: &str) -> bool {
+    let bytes = label.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+}
+
+fn is_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.is_empty()
+        || bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+            && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// What a receiver reads from the `_meta` of a request.
+///
+/// No field can spoil another: where a wrong type must be answered with an error, the field is the text as it came;
+/// elsewhere a wrong type counts as absent.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestMeta {
+    /// The token under which the sender wants progress.
+    #[serde(
+        rename = "progressToken",
+        default,
+        deserialize_with = "wire::lenient",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub progress_token: Option<ProgressToken>,
+    /// The revision the request is written in.
+    #[serde(
+        rename = "io.modelcontextprotocol/protocolVersion",
+        default,
+        deserialize_with = "wire::lenient",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub protocol_version: Option<String>,
+    /// The client's capabilities, unread.
+    #[serde(
+        rename = "io.modelcontextprotocol/clientCapabilities",
+        default,
+        deserialize_with = "wire::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub client_capabilities: Option<Json>,
+    /// The client's name and version, unread.
+    #[serde(
+        rename = "io.modelcontextprotocol/clientInfo",
+        default,
+        deserialize_with = "wire::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub client_info: Option<Json>,
+    /// The wanted log level, unread.
+    #[serde(
+        rename = "io.modelcontextprotocol/logLevel",
+        default,
+        deserialize_with = "wire::present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub log_level: Option<Json>,
+    /// The position in a trace.
+    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+    /// Vendors' trace data.
+    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
+    pub tracestate: Option<String>,
+    /// Properties that travel with a trace.
+    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
+    pub baggage: Option<String>,
+}
+
+/// Reads just `_meta` from params of any method.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParamsHead {
+    /// What `_meta` says about the request.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RequestMeta>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonrpc::Id;
+
+    #[test]
+    fn keys_follow_the_grammar() {
+        for key in ["a", "", "progressToken", "com.example/x", "com.example/", "a-b.c1/n_a.m-e", key::SERVER_INFO] {
+            assert!(is_valid_key(key), "{key}");
+        }
+        for key in ["/x", "1a/x", "a-/x", "a..b/x", "a/b/c", "a/-x", "a/x.", "ä/x", "-", "a b"] {
+            assert!(!is_valid_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_second_label_reserves() {
+        for key in ["io.modelcontextprotocol/x", "dev.mcp/x", "com.mcp.tools/x"] {
+            assert!(is_reserved_key(key), "{key}");
+        }
+        for key in ["com.example.mcp/x", "mcp/x", "mcp.dev/x", "io.modelcontextprotocol", "progressToken"] {
+            assert!(!is_reserved_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn one_wrong_field_does_not_spoil_the_others() {
+        let head: ParamsHead = serde_json::from_str(
+            r#"{"_meta":{"progressToken":1.5,"io.modelcontextprotocol/protocolVersion":7,
+                "io.modelcontextprotocol/clientCapabilities":null,"traceparent":"00-a-b-01","x":[1]},"name":"n"}"#,
+        )
+        .unwrap();
+        let meta = head.meta.unwrap();
+        assert_eq!(meta.progress_token, None);
+        assert_eq!(meta.protocol_version, None);
+        assert_eq!(meta.client_capabilities.unwrap().as_str(), "null");
+        assert_eq!(meta.traceparent.as_deref(), Some("00-a-b-01"));
+        let meta: RequestMeta = serde_json::from_str(r#"{"progressToken":"7"}"#).unwrap();
+        assert_eq!(meta.progress_token, Some(Id::from("7")));
+    }
+}

@@ -1,0 +1,106 @@
+//! The types of the Model Context Protocol, for all five revisions.
+//!
+//! One set of types serves every revision: what a later revision added is an `Option` here, and what it removed stays,
+//! marked with the revision that knows it. What a revision may say on the wire is the engine's business; these types
+//! only say what can be said. There is one file per feature, and everything is re-exported here.
+//!
+//! - Unknown members of a peer's object are skipped, unknown enumeration values and union branches are kept (`Other`).
+//! - JSON that the protocol only carries (schemas, arguments, `_meta` values) stays text: [`Json`](crate::json::Json).
+//! - Every params and result type declares `meta` first, so `_meta` is the first member of its text. The engine relies
+//!   on this when it adds its own keys.
+//! - Results have no `resultType` member: the engine writes it, and reads it through [`ResultHead`].
+//! - Read them with `serde_json::from_str` or `from_slice`: text that is kept verbatim can only come from text.
+
+#[macro_use]
+mod macros;
+mod wire;
+
+mod annotations;
+mod caching;
+mod call_tool;
+mod cancellation;
+mod capabilities;
+mod completion;
+mod content;
+mod elicitation;
+mod elicitation_schema;
+mod enum_schema;
+mod implementation;
+mod input_required;
+mod lifecycle;
+mod logging;
+pub mod meta;
+mod method;
+mod pagination;
+mod percent;
+mod progress;
+mod prompts;
+mod property_schema;
+mod resource_contents;
+mod resources;
+mod result;
+mod roots;
+mod sampling;
+mod subscriptions;
+mod tools;
+mod uri_template;
+mod version;
+
+pub use annotations::{Annotations, Role};
+pub use caching::CacheScope;
+pub use call_tool::{CallTool, CallToolParams, CallToolResult};
+pub use cancellation::{Cancelled, CancelledParams};
+pub use capabilities::{
+    ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
+    SamplingCapability, ServerCapabilities, ToolsCapability,
+};
+pub use completion::{
+    Complete, CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+    MAX_COMPLETION_VALUES, PromptReference, ResourceTemplateReference,
+};
+pub use content::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
+};
+pub use elicitation::{
+    Elicit, ElicitAction, ElicitContent, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationComplete, ElicitationCompleteParams, FormMode, UrlMode,
+};
+pub use elicitation_schema::{ElicitSchema, ObjectType, apply_defaults};
+pub use enum_schema::{
+    ArrayType, EnumItems, EnumOption, TitledEnumItems, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
+    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
+};
+pub use implementation::{Icon, IconTheme, Implementation};
+pub use input_required::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
+pub use lifecycle::{Discover, DiscoverResult, Initialize, InitializeParams, InitializeResult, Initialized, Ping};
+pub use logging::{LoggingLevel, LoggingMessage, LoggingMessageParams, SetLevel, SetLevelParams};
+pub use meta::{Meta, ParamsHead, RequestMeta, key};
+pub use method::{EmptyParams, EmptyResult, Method, Notice};
+pub use pagination::{Cursor, PaginatedParams};
+pub use progress::{Progress, ProgressParams, ProgressToken};
+pub use prompts::{
+    GetPrompt, GetPromptParams, GetPromptResult, ListPrompts, ListPromptsResult, Prompt, PromptArgument,
+    PromptListChanged, PromptMessage,
+};
+pub use property_schema::{
+    BooleanSchema, BooleanType, NumberSchema, NumberType, PropertySchema, StringFormat, StringSchema, StringType,
+};
+pub use resource_contents::{BlobResourceContents, ResourceContents, TextResourceContents};
+pub use resources::{
+    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ReadResource,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceListChanged, ResourceTemplate, ResourceUpdated,
+    ResourceUpdatedParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+};
+pub use result::{ResultHead, ResultType};
+pub use roots::{ListRoots, ListRootsParams, ListRootsResult, Root, RootsListChanged};
+pub use sampling::{
+    CreateMessage, CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingContent, SamplingContentBlock, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
+};
+pub use subscriptions::{
+    Listen, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
+    SubscriptionsListenResult,
+};
+pub use tools::{ListTools, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution, ToolListChanged};
+pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
+pub use version::{Era, ProtocolVersion};

@@ -1,0 +1,80 @@
+//! What a server is configured with.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use crate::client::KeepAliveConfig;
+use crate::limits::Limits;
+use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion};
+
+/// How a server introduces itself and behaves.
+///
+/// ```
+/// use windlass::model::Implementation;
+/// use windlass::server::ServerConfig;
+///
+/// let mut config = ServerConfig::new(Implementation::new("weather", "1.0.0"));
+/// config.instructions = Some("Ask for forecasts by city name.".into());
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// Who the server is.
+    pub info: Implementation,
+    /// How it wants to be used, for the model to read.
+    pub instructions: Option<String>,
+    /// Whether the server logs to its clients.
+    pub logging: bool,
+    /// Entries in one page of a listing.
+    pub page_size: usize,
+    /// How long modern clients may use listings and resources again without asking. Zero is always right; longer
+    /// saves requests, and changes are announced to those who subscribe.
+    pub time_to_live: Duration,
+    /// Whether what is cached may be shared between users.
+    pub cache_scope: CacheScope,
+    /// How long a legacy client may take to answer a request for input: a person may have to think.
+    pub input_timeout: Duration,
+    /// How long a modern client may take from one round to the next.
+    pub state_lifetime: Duration,
+    /// The key that seals the state of a call between rounds. By default it is drawn from the machine's seed, which
+    /// does for one process; instances that serve each other's rounds share a key.
+    pub state_key: Option<[u8; 32]>,
+    /// The time since the Unix epoch at the origin of the machine's clock, so that instances agree on expiry.
+    pub unix_time_at_origin: Duration,
+    /// Keep-alive pings, to legacy clients only.
+    pub keep_alive: Option<KeepAliveConfig>,
+    /// What the client may cost.
+    pub limits: Limits,
+}
+
+impl ServerConfig {
+    /// A server with the defaults.
+    pub fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            instructions: None,
+            logging: true,
+            page_size: 100,
+            time_to_live: Duration::ZERO,
+            cache_scope: CacheScope::Private,
+            input_timeout: Duration::from_secs(600),
+            state_lifetime: Duration::from_secs(600),
+            state_key: None,
+            unix_time_at_origin: Duration::ZERO,
+            keep_alive: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a server knows of the client that a request comes from. In the modern era every request says it anew.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Caller {
+    /// The revision of the request.
+    pub version: ProtocolVersion,
+    /// What the client can do for the server.
+    pub capabilities: ClientCapabilities,
+    /// Who the client says it is. It decides nothing.
+    pub info: Option<Implementation>,
+}

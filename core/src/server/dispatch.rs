@@ -1,0 +1,307 @@
+//! Which methods a server has, in which era, and what becomes of each.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::config::Caller;
+use super::handling::{Kind, ServerRequest};
+use super::params::{Params, decode};
+use super::{Call, Queued, Server, ServerEvent};
+use crate::jsonrpc::{Id, RpcError, Splice, code};
+use crate::model::{
+    CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, RequestMeta, ServerCapabilities, SetLevelParams,
+    SubscribeParams,
+};
+use crate::session::{KeepAlive, RequestKey};
+use crate::time::Instant;
+
+impl<T, H: Clone> Server<T, H> {
+    /// A request of the client's. Every one gets exactly one answer, unless the client cancels it.
+    pub(super) fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, now: Instant) {
+        let admitted = Params::read(params).and_then(|read| {
+            let (caller, data) = self.admit(method, &read)?;
+            Ok((read, caller, data))
+        });
+        let (read, caller, data) = match admitted {
+            Ok(admitted) => admitted,
+            Err(error) => return self.session.refuse(Some(id), false, &error),
+        };
+        match self.session.begin(id, data) {
+            Err(refused) => self.session.refuse(Some(id), false, &refused.error()),
+            Ok(key) => {
+                if let Err(error) = self.dispatch(key, method, params, &read, caller, now) {
+                    self.session.fail(key, &error);
+                }
+            }
+        }
+    }
+
+    /// Finds out who asks, in which era, and whether they may.
+    fn admit(&mut self, method: &str, params: &Params<'_>) -> Result<(Option<Arc<Caller>>, ServerRequest), RpcError> {
+        let meta = params.meta()?;
+        let progress_token = meta.progress_token.clone();
+        let request = |caller: Option<&Arc<Caller>>, log_level| ServerRequest {
+            modern: caller.is_some_and(|caller| caller.version.era() == Era::Modern),
+            progress_token,
+            last_progress: f64::NEG_INFINITY,
+            log_level,
+            kind: Kind::Immediate,
+        };
+        let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
+        if modern_meta || method == "server/discover" {
+            let caller = self.modern_caller(&meta, params.raw_meta())?;
+            let log_level = match &meta.log_level {
+                None => None,
+                Some(level) => Some(
+                    level
+                        .decode::<LoggingLevel>()
+                        .map_err(|_| RpcError::invalid_params("the log level is none of the eight that there are"))?,
+                ),
+            };
+            let request = request(Some(&caller), log_level);
+            return Ok((Some(caller), request));
+        }
+        let caller = self.legacy.caller.clone();
+        match (&caller, method) {
+            (None, "initialize") | (_, "ping") | (Some(_), _) => {
+                let request = request(caller.as_ref(), Some(self.legacy.log_level));
+                Ok((caller, request))
+            }
+            (None, _) => Err(RpcError::invalid_request(
+                "the session is not initialized: send initialize first, or state the protocol version in _meta",
+            )),
+        }
+    }
+
+    /// What a modern request says of its client. Nothing is remembered from other requests.
+    fn modern_caller(&mut self, meta: &RequestMeta, raw: Option<&RawValue>) -> Result<Arc<Caller>, RpcError> {
+        let missing =
+            |what: &str| RpcError::invalid_params(alloc::format!("_meta has no {what}, which every request needs"));
+        let stated = meta.protocol_version.as_ref().ok_or_else(|| missing(crate::model::key::PROTOCOL_VERSION))?;
+        let capabilities =
+            meta.client_capabilities.as_ref().ok_or_else(|| missing(crate::model::key::CLIENT_CAPABILITIES))?;
+        let raw = raw.map_or("", RawValue::get);
+        if let Some((text, caller)) = &self.last_caller {
+            if **text == *raw {
+                return Ok(caller.clone());
+            }
+        }
+        let capabilities: ClientCapabilities = capabilities
+            .decode()
+            .map_err(|error| RpcError::invalid_params(alloc::format!("the client capabilities are wrong: {error}")))?;
+        let Some(version) = ProtocolVersion::parse(stated).filter(|version| version.era() == Era::Modern) else {
+            return Err(unsupported_version(stated));
+        };
+        let info = meta.client_info.as_ref().and_then(|info| info.decode::<Implementation>().ok());
+        let caller = Arc::new(Caller { version, capabilities, info });
+        self.last_caller = Some((raw.into(), caller.clone()));
+        Ok(caller)
+    }
+
+    fn dispatch(
+        &mut self,
+        key: RequestKey,
+        method: &str,
+        raw: Option<&RawValue>,
+        params: &Params<'_>,
+        caller: Option<Arc<Caller>>,
+        now: Instant,
+    ) -> Result<(), RpcError> {
+        let modern = caller.as_ref().is_some_and(|caller| caller.version.era() == Era::Modern);
+        match (method, caller) {
+            ("initialize", None) => self.initialize(key, decode(raw)?, now),
+            ("initialize", Some(_)) if !modern => Err(RpcError::invalid_request("the session is initialized already")),
+            ("ping", _) if !modern => {
+                self.answer(key, &EmptyResult::default());
+                Ok(())
+            }
+            ("server/discover", Some(_)) if modern => {
+                self.discover(key);
+                Ok(())
+            }
+            ("logging/setLevel", Some(_)) if !modern && self.config.logging => {
+                self.legacy.log_level = decode::<SetLevelParams>(raw)?.level;
+                self.answer(key, &EmptyResult::default());
+                Ok(())
+            }
+            ("resources/subscribe", Some(_)) if !modern && self.registry.offers_resources() => {
+                self.subscribe(key, decode::<SubscribeParams>(raw)?)
+            }
+            ("resources/unsubscribe", Some(_)) if !modern && self.registry.offers_resources() => {
+                self.unsubscribe(key, &decode::<SubscribeParams>(raw)?);
+                Ok(())
+            }
+            ("subscriptions/listen", Some(_)) if modern => self.listen(key, decode(raw)?),
+            ("tools/list", Some(_)) if self.registry.tools.offered => self.list_tools(key, params),
+            ("resources/list", Some(_)) if self.registry.offers_resources() => self.list_resources(key, params),
+            ("resources/templates/list", Some(_)) if self.registry.offers_resources() => {
+                self.list_resource_templates(key, params)
+            }
+            ("prompts/list", Some(_)) if self.registry.prompts.offered => self.list_prompts(key, params),
+            ("tools/call", Some(caller)) if self.registry.tools.offered => self.call_tool(key, params, caller, now),
+            ("resources/read", Some(caller)) if self.registry.offers_resources() => {
+                self.read_resource(key, params, caller, now)
+            }
+            ("prompts/get", Some(caller)) if self.registry.prompts.offered => self.get_prompt(key, params, caller, now),
+            ("completion/complete", Some(caller)) if self.registry.has_completions() => {
+                self.complete(key, decode(raw)?, caller)
+            }
+            _ => Err(RpcError::method_not_found(method)),
+        }
+    }
+
+    /// Answers a request with a complete result.
+    pub(super) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R) {
+        let modern = self.session.request(key).is_some_and(|request| request.data.modern);
+        let splice = if modern {
+            Splice { members: br#""resultType":"complete""#, meta: &self.result_meta }
+        } else {
+            Splice::default()
+        };
+        self.session.answer(key, result, splice);
+    }
+
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::new();
+        if self.config.logging {
+            capabilities = capabilities.with_logging();
+        }
+        if self.registry.tools.offered {
+            capabilities = capabilities.with_tools(true);
+        }
+        if self.registry.offers_resources() {
+            capabilities = capabilities.with_resources(true, true);
+        }
+        if self.registry.prompts.offered {
+            capabilities = capabilities.with_prompts(true);
+        }
+        if self.registry.has_completions() {
+            capabilities = capabilities.with_completions();
+        }
+        capabilities
+    }
+
+    fn initialize(&mut self, key: RequestKey, params: InitializeParams, now: Instant) -> Result<(), RpcError> {
+        // Versions are names, not numbers: what is not known gets the newest of the era as a counter-offer.
+        let version = ProtocolVersion::parse(&params.protocol_version)
+            .filter(|version| version.era() == Era::Legacy)
+            .unwrap_or(ProtocolVersion::LATEST_LEGACY);
+        let mut result = InitializeResult::new(version, self.capabilities(), self.config.info.clone());
+        result.instructions = self.config.instructions.clone();
+        let caller = Arc::new(Caller { version, capabilities: params.capabilities, info: Some(params.client_info) });
+        self.legacy.caller = Some(caller.clone());
+        self.keep_alive =
+            self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
+        self.answer(key, &result);
+        self.queue.push_back(Queued::Initialized(caller));
+        Ok(())
+    }
+
+    fn discover(&mut self, key: RequestKey) {
+        let modern = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == Era::Modern);
+        let mut result = DiscoverResult::new(modern, self.capabilities());
+        result.instructions = self.config.instructions.clone();
+        result.ttl_ms = Some(self.ttl_ms());
+        result.cache_scope = Some(self.config.cache_scope.clone());
+        self.answer(key, &result);
+    }
+
+    pub(super) fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.config.time_to_live.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn is_modern(&self, key: RequestKey) -> bool {
+        self.session.request(key).is_some_and(|request| request.data.modern)
+    }
+
+    /// A client's notification. Nothing is ever answered to one.
+    pub(super) fn notification<'a>(
+        &mut self,
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+        now: Instant,
+    ) -> Option<ServerEvent<'a, T, H>> {
+        match &*method {
+            "notifications/initialized" => {
+                self.legacy.operating = self.legacy.caller.is_some();
+                None
+            }
+            "notifications/cancelled" => {
+                let cancelled = decode::<CancelledParams>(params).ok()?;
+                self.cancelled(&cancelled.request_id?)
+            }
+            name if name == Progress::NAME => {
+                // Progress on a call of ours keeps it alive.
+                if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = decode(params) {
+                    self.session.extend(number, now);
+                }
+                None
+            }
+            _ => Some(ServerEvent::Notification { method, params: params.map(Cow::Borrowed) }),
+        }
+    }
+
+    fn cancelled<'a>(&mut self, id: &Id) -> Option<ServerEvent<'a, T, H>> {
+        let (key, request) = self.session.cancelled(id)?;
+        self.withdraw_inputs(key);
+        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { invocation, .. } if invocation.key == key));
+        (!request.is_subscription()).then_some(ServerEvent::Cancelled(key))
+    }
+
+    /// Takes back the requests for input that a request no longer needs.
+    pub(super) fn withdraw_inputs(&mut self, key: RequestKey) {
+        while let Some(number) =
+            self.session.find(|call| matches!(call, Call::Input { request, .. } if *request == key))
+        {
+            self.session.withdraw(number);
+            self.session.notify_cancelled(number, "the request that needed this was cancelled");
+        }
+    }
+}
+
+fn unsupported_version(requested: &str) -> RpcError {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        supported: Vec<&'static str>,
+        requested: &'a str,
+    }
+    let supported =
+        ProtocolVersion::ALL.iter().filter(|version| version.era() == Era::Modern).map(|version| version.as_str());
+    RpcError::new(code::UNSUPPORTED_PROTOCOL_VERSION, "unsupported protocol version")
+        .with_data(&Data { supported: supported.collect(), requested })
+}
+
+/// One listing each: the entries of a page, and hints for modern clients on how long it may be kept.
+macro_rules! listings {
+    ($($function:ident: $table:ident => $result:ident, $entry:expr;)+) => {
+        impl<T, H: Clone> Server<T, H> {
+            $(
+                fn $function(&mut self, key: RequestKey, params: &Params<'_>) -> Result<(), RpcError> {
+                    let cursor = params.cursor()?;
+                    let (page, next) = self.registry.$table.page(cursor.as_deref(), self.config.page_size)?;
+                    let mut result = $result::new(page.into_iter().map($entry).collect::<Vec<_>>());
+                    result.next_cursor = next;
+                    if self.is_modern(key) {
+                        result.ttl_ms = Some(self.ttl_ms());
+                        result.cache_scope = Some(self.config.cache_scope.clone());
+                    }
+                    self.answer(key, &result);
+                    Ok(())
+                }
+            )+
+        }
+    };
+}
+
+listings! {
+    list_tools: tools => ListToolsResult, Clone::clone;
+    list_resources: resources => ListResourcesResult, Clone::clone;
+    list_resource_templates: templates => ListResourceTemplatesResult, |(template, _)| template.clone();
+    list_prompts: prompts => ListPromptsResult, Clone::clone;
+}

@@ -1,0 +1,429 @@
+//! The life of a request that a handler serves: invoked, perhaps held up for input, answered once.
+//!
+//! ```text
+//!   invoked ──► handler ──► result or error ──► answered
+//!      ▲           │
+//!      │           └─ needs input ─┬─ modern: answered with `input_required`; the client calls again with the answers
+//!      │                           └─ legacy: held up; our requests go to the client ─┐
+//!      └────────────────────────────────────────── all answers are in ◄──────────────┘
+//! ```
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+
+use serde::Serialize;
+
+use super::config::Caller;
+use super::invocation::{Invocation, Invoked, Needs, Reply, ReplyTo};
+use super::params::Params;
+use super::state::CallDigest;
+use super::{Call, Queued, Server};
+use crate::json::Json;
+use crate::jsonrpc::{RpcError, Splice, code, excerpt};
+use crate::model::{
+    CallToolResult, ClientCapabilities, CompleteParams, CompleteResult, ElicitParams, Era, InputRequest, InputRequests,
+    InputRequiredResult, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken, ProtocolVersion,
+    SubscriptionFilter,
+};
+use crate::session::{RequestKey, Timing};
+use crate::time::Instant;
+
+/// What a server knows of an open request.
+pub(crate) struct ServerRequest {
+    pub(super) modern: bool,
+    pub(super) progress_token: Option<ProgressToken>,
+    pub(super) last_progress: f64,
+    pub(super) log_level: Option<LoggingLevel>,
+    pub(super) kind: Kind,
+}
+
+/// What is being done about it.
+pub(super) enum Kind {
+    /// It is answered at once.
+    Immediate,
+    /// A handler is at it, or waits for inputs that are still missing.
+    Handler { invocation: Arc<Invocation>, missing: usize },
+    /// It is a subscription, which stays open.
+    Subscription(SubscriptionFilter),
+}
+
+impl ServerRequest {
+    pub(super) fn is_subscription(&self) -> bool {
+        matches!(self.kind, Kind::Subscription(_))
+    }
+}
+
+impl<T, H: Clone> Server<T, H> {
+    pub(super) fn call_tool(
+        &mut self,
+        key: RequestKey,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+        now: Instant,
+    ) -> Result<(), RpcError> {
+        let name = params.name()?;
+        let arguments = params.arguments()?;
+        let Some((_, handler)) = self.registry.tools.get(&name) else {
+            return Err(RpcError::invalid_params(alloc::format!("unknown tool: {}", excerpt(&name))));
+        };
+        let handler = handler.clone();
+        self.invoke(key, handler, Invoked::Tool { name: name.into_owned(), arguments }, params, caller, now)
+    }
+
+    pub(super) fn read_resource(
+        &mut self,
+        key: RequestKey,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+        now: Instant,
+    ) -> Result<(), RpcError> {
+        let uri = params.uri()?;
+        let Some((handler, variables)) = self.registry.find_resource(&uri) else {
+            return Err(unknown_resource(&uri, caller.version));
+        };
+        let handler = handler.clone();
+        self.invoke(key, handler, Invoked::Resource { uri: uri.into_owned(), variables }, params, caller, now)
+    }
+
+    pub(super) fn get_prompt(
+        &mut self,
+        key: RequestKey,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+        now: Instant,
+    ) -> Result<(), RpcError> {
+        let name = params.name()?;
+        let arguments = params.text_arguments()?;
+        let Some((prompt, handler)) = self.registry.prompts.get(&name) else {
+            return Err(RpcError::invalid_params(alloc::format!("unknown prompt: {}", excerpt(&name))));
+        };
+        let required = prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
+        if let Some(missing) = required.map(|argument| &argument.name).find(|name| !arguments.contains_key(*name)) {
+            return Err(RpcError::invalid_params(alloc::format!("the prompt needs the argument {missing:?}")));
+        }
+        let handler = handler.clone();
+        self.invoke(key, handler, Invoked::Prompt { name: name.into_owned(), arguments }, params, caller, now)
+    }
+
+    pub(super) fn complete(
+        &mut self,
+        key: RequestKey,
+        params: CompleteParams,
+        caller: Arc<Caller>,
+    ) -> Result<(), RpcError> {
+        match self.registry.find_completion(&params.reference, &params.argument.name)?.cloned() {
+            Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, BTreeMap::new(), None),
+            None => self.answer(key, &CompleteResult::new(core::iter::empty::<String>())),
+        }
+        Ok(())
+    }
+
+    /// Runs a handler, with what the client has answered in earlier rounds.
+    fn invoke(
+        &mut self,
+        key: RequestKey,
+        handler: H,
+        invoked: Invoked,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+        now: Instant,
+    ) -> Result<(), RpcError> {
+        let (mut inputs, mut state) = (BTreeMap::new(), None);
+        if caller.version.era() == Era::Modern {
+            if let Some(sealed) = params.request_state()? {
+                let carried = self.sealer.open(&sealed, &digest(&invoked), self.unix_time(now)).ok_or_else(|| {
+                    RpcError::invalid_params(
+                        "the request state was changed, is too old, or belongs to another call; call anew without it",
+                    )
+                })?;
+                inputs = carried.inputs;
+                state = carried.state;
+            }
+            inputs.extend(params.input_responses()?);
+        }
+        self.start(key, handler, invoked, caller, inputs, state);
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        key: RequestKey,
+        handler: H,
+        request: Invoked,
+        caller: Arc<Caller>,
+        inputs: BTreeMap<String, Json>,
+        state: Option<Json>,
+    ) {
+        let Some(open) = self.session.request_mut(key) else { return };
+        let wants_progress = open.data.progress_token.is_some();
+        let log_level = open.data.log_level;
+        let invocation =
+            Arc::new(Invocation { key, request, caller, wants_progress, log_level, inputs, state, rounds: 0 });
+        open.data.kind = Kind::Handler { invocation: invocation.clone(), missing: 0 };
+        self.queue.push_back(Queued::Invoke { handler, invocation });
+    }
+
+    fn unix_time(&self, now: Instant) -> core::time::Duration {
+        self.config.unix_time_at_origin.saturating_add(now.since(Instant::ZERO))
+    }
+
+    /// A handler is done. A request that was cancelled meanwhile gets no answer.
+    pub(crate) fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
+        let ReplyTo(key) = reply;
+        match outcome {
+            Ok(Reply::Tool(mut result)) => {
+                if !self.any_structured_content(key) {
+                    // Before 2026-07-28 structured content is an object; the text block says the same.
+                    result.structured_content =
+                        result.structured_content.filter(|content| content.as_str().starts_with('{'));
+                }
+                self.answer(key, &result);
+            }
+            Ok(Reply::Prompt(result)) => self.answer(key, &result),
+            Ok(Reply::Completion(result)) => self.answer(key, &result),
+            Ok(Reply::Resource(mut result)) => {
+                if self.session.request(key).is_some_and(|request| request.data.modern) {
+                    result.ttl_ms.get_or_insert(self.ttl_ms());
+                    result.cache_scope.get_or_insert(self.config.cache_scope.clone());
+                } else {
+                    result.ttl_ms = None;
+                    result.cache_scope = None;
+                }
+                self.answer(key, &result);
+            }
+            Ok(Reply::InputRequired(needs)) => self.input_required(key, needs, now),
+            Err(error) => self.session.fail(key, &error),
+        }
+    }
+
+    fn any_structured_content(&self, key: RequestKey) -> bool {
+        self.invocation(key).is_some_and(|invocation| invocation.caller.version.allows_any_structured_content())
+    }
+
+    fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
+        match &self.session.request(key)?.data.kind {
+            Kind::Handler { invocation, .. } => Some(invocation),
+            _ => None,
+        }
+    }
+
+    fn input_required(&mut self, key: RequestKey, needs: Needs, now: Instant) {
+        let Some(invocation) = self.invocation(key).cloned() else { return };
+        let required = capabilities_for(&needs.requests);
+        if let Some(missing) = invocation.caller.capabilities.missing(&required) {
+            return self.cannot_ask(key, &invocation, missing);
+        }
+        let modern = invocation.caller.version.era() == Era::Modern;
+        if needs.requests.is_empty() && !(modern && needs.state.is_some()) {
+            let error = RpcError::internal("the handler asked for input without saying for which");
+            return self.session.fail(key, &error);
+        }
+        if modern {
+            self.ask_modern_client(key, &invocation, needs, now);
+        } else {
+            self.ask_legacy_client(key, &invocation, needs, now);
+        }
+    }
+
+    /// The handler needs what this client cannot give.
+    fn cannot_ask(&mut self, key: RequestKey, invocation: &Invocation, missing: ClientCapabilities) {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            required_capabilities: ClientCapabilities,
+        }
+        let message = "this needs a client capability that was not declared";
+        if invocation.caller.version.era() == Era::Modern {
+            let error = RpcError::new(code::MISSING_REQUIRED_CLIENT_CAPABILITY, message)
+                .with_data(&Data { required_capabilities: missing });
+            return self.session.fail(key, &error);
+        }
+        let detail = Json::of(&missing).map_or_else(|_| message.to_owned(), |it| alloc::format!("{message}: {it}"));
+        self.give_up(key, invocation, detail);
+    }
+
+    /// Ends a request for which no input can be had: a tool says so in its result, which a model can read.
+    fn give_up(&mut self, key: RequestKey, invocation: &Invocation, detail: String) {
+        match invocation.request {
+            Invoked::Tool { .. } => self.answer(key, &CallToolResult::error(detail)),
+            _ => self.session.fail(key, &RpcError::internal(detail)),
+        }
+    }
+
+    fn ask_modern_client(&mut self, key: RequestKey, invocation: &Invocation, needs: Needs, now: Instant) {
+        let mut result = InputRequiredResult::default();
+        if !needs.requests.is_empty() {
+            result.input_requests = Some(needs.requests.into_iter().collect::<InputRequests>());
+        }
+        if needs.state.is_some() || !invocation.inputs.is_empty() {
+            let expires = self.unix_time(now) + self.config.state_lifetime;
+            let call = digest(&invocation.request);
+            match self.sealer.seal(&call, invocation.inputs.clone(), needs.state, expires) {
+                Ok(sealed) => result.request_state = Some(sealed),
+                Err(error) => return self.session.fail(key, &RpcError::internal(error.to_string())),
+            }
+        }
+        let splice = Splice { members: br#""resultType":"input_required""#, meta: &self.result_meta };
+        self.session.answer(key, &result, splice);
+    }
+
+    fn ask_legacy_client(&mut self, key: RequestKey, invocation: &Arc<Invocation>, needs: Needs, now: Instant) {
+        if invocation.rounds >= self.config.limits.input_rounds {
+            let detail = alloc::format!("the handler still asked for input after {} rounds", invocation.rounds);
+            return self.session.fail(key, &RpcError::internal(detail));
+        }
+        let mut next = Invocation::clone(invocation);
+        next.rounds += 1;
+        if needs.state.is_some() {
+            next.state = needs.state;
+        }
+        if let Some(request) = self.session.request_mut(key) {
+            request.data.kind = Kind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
+        }
+        let timing = Timing::exactly(self.config.input_timeout);
+        for (name, request) in needs.requests {
+            let method = request.method().to_owned();
+            let call = Call::Input { request: key, name };
+            let number = self.session.next_number();
+            let sent = match &request {
+                InputRequest::Elicit(ElicitParams::Url(params)) => {
+                    let mut params = params.clone();
+                    params.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
+                    self.session.call(&method, &params, Splice::default(), timing, call, now)
+                }
+                InputRequest::Elicit(params) => {
+                    self.session.call(&method, params, Splice::default(), timing, call, now)
+                }
+                InputRequest::Sample(params) => {
+                    self.session.call(&method, params, Splice::default(), timing, call, now)
+                }
+                InputRequest::Roots(params) => self.session.call(&method, params, Splice::default(), timing, call, now),
+                InputRequest::Other { params, .. } => {
+                    self.session.call(&method, params, Splice::default(), timing, call, now)
+                }
+            };
+            if let Err(refused) = sent {
+                return self.session.fail(key, &RpcError::internal(refused.why.to_string()));
+            }
+        }
+    }
+
+    /// A legacy client has answered one of a handler's requests for input.
+    pub(super) fn input_arrived(&mut self, key: RequestKey, name: String, answer: Result<Json, RpcError>) {
+        let Some(request) = self.session.request_mut(key) else { return };
+        let Kind::Handler { invocation, missing } = &mut request.data.kind else { return };
+        match answer {
+            Ok(answer) => {
+                Arc::make_mut(invocation).inputs.insert(name, answer);
+                *missing = missing.saturating_sub(1);
+                if *missing > 0 {
+                    return;
+                }
+                let invocation = invocation.clone();
+                match self.handler_for(&invocation.request) {
+                    Some(handler) => self.queue.push_back(Queued::Invoke { handler, invocation }),
+                    None => self.session.fail(key, &RpcError::internal("the handler was removed meanwhile")),
+                }
+            }
+            Err(error) => {
+                let invocation = invocation.clone();
+                self.withdraw_inputs(key);
+                let detail = alloc::format!("the client could not answer the request for input {name:?}: {error}");
+                self.give_up(key, &invocation, detail);
+            }
+        }
+    }
+
+    fn handler_for(&self, request: &Invoked) -> Option<H> {
+        match request {
+            Invoked::Tool { name, .. } => self.registry.tools.get(name).map(|(_, handler)| handler.clone()),
+            Invoked::Prompt { name, .. } => self.registry.prompts.get(name).map(|(_, handler)| handler.clone()),
+            Invoked::Resource { uri, .. } => self.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
+            Invoked::Completion(params) => {
+                self.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()
+            }
+        }
+    }
+
+    /// The client will answer nothing any more: what waits for it is given up.
+    pub(crate) fn stop_waiting_for_input(&mut self) {
+        let waiting: alloc::vec::Vec<_> = self
+            .session
+            .requests()
+            .filter(|(_, request)| matches!(request.data.kind, Kind::Handler { missing: 1.., .. }))
+            .map(|(key, _)| key)
+            .collect();
+        for key in waiting {
+            self.session.fail(key, &RpcError::internal("the client closed its end before it gave the input"));
+        }
+    }
+
+    /// Reports progress on a request, if the client wants it and it goes forward.
+    pub(crate) fn progress(&mut self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(request) = self.session.request_mut(key) else { return };
+        let Some(token) = request.data.progress_token.clone() else { return };
+        if !progress.is_finite() || progress <= request.data.last_progress {
+            return;
+        }
+        request.data.last_progress = progress;
+        let mut params = ProgressParams::new(token, progress);
+        params.total = total;
+        params.message = message.map(ToOwned::to_owned);
+        self.session.notify("notifications/progress", &params, Splice::default());
+    }
+
+    /// Logs to the client, if it wants messages of this severity. With a request, the message belongs to it; modern
+    /// clients get no others.
+    pub(crate) fn log(&mut self, key: Option<RequestKey>, message: &LoggingMessageParams) {
+        let least = match key {
+            Some(key) => self.session.request(key).and_then(|request| match request.data.modern {
+                true => request.data.log_level,
+                false => Some(self.legacy.log_level),
+            }),
+            None => self.legacy.operating.then_some(self.legacy.log_level),
+        };
+        if self.config.logging && least.is_some_and(|least| message.level >= least) {
+            self.session.notify("notifications/message", message, Splice::default());
+        }
+    }
+}
+
+fn unknown_resource(uri: &str, version: ProtocolVersion) -> RpcError {
+    #[derive(Serialize)]
+    struct Data<'a> {
+        uri: &'a str,
+    }
+    let code = if version.has_resource_not_found_code() { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
+    RpcError::new(code, alloc::format!("unknown resource: {}", excerpt(uri))).with_data(&Data { uri })
+}
+
+/// What a call is, for the state that travels between its rounds.
+fn digest(request: &Invoked) -> CallDigest {
+    match request {
+        Invoked::Tool { name, arguments } => CallDigest::of("tools/call", name, arguments.as_str()),
+        Invoked::Resource { uri, .. } => CallDigest::of("resources/read", uri, ""),
+        Invoked::Prompt { name, arguments } => {
+            let arguments = Json::of(arguments).unwrap_or_else(|_| Json::empty_object());
+            CallDigest::of("prompts/get", name, arguments.as_str())
+        }
+        Invoked::Completion(_) => CallDigest::of("completion/complete", "", ""),
+    }
+}
+
+/// What a client must have declared to be asked for this.
+fn capabilities_for(requests: &BTreeMap<String, InputRequest>) -> ClientCapabilities {
+    let mut required = ClientCapabilities::new();
+    for request in requests.values() {
+        required = match request {
+            InputRequest::Elicit(ElicitParams::Url(_)) => required.with_url_elicitation(),
+            InputRequest::Elicit(_) => required.with_form_elicitation(),
+            InputRequest::Sample(params) if params.tools.is_some() => required.with_sampling_tools(),
+            InputRequest::Sample(_) => required.with_sampling(),
+            InputRequest::Roots(_) => required.with_roots(false),
+            InputRequest::Other { .. } => required,
+        };
+    }
+    required
+}

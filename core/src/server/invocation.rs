@@ -1,0 +1,263 @@
+//! What a handler is given, and what it gives back.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use core::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::config::Caller;
+use crate::json::Json;
+use crate::jsonrpc::RpcError;
+use crate::model::{
+    CallToolResult, CompleteParams, CompleteResult, CreateMessageParams, CreateMessageResult, ElicitParams,
+    ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, ReadResourceResult,
+};
+use crate::session::RequestKey;
+
+/// Where the outcome of a handler goes. It cannot be copied, so nothing is answered twice.
+#[derive(Debug)]
+pub struct ReplyTo(pub(super) RequestKey);
+
+impl ReplyTo {
+    pub(crate) fn to(invocation: &Invocation) -> Self {
+        Self(invocation.key)
+    }
+
+    /// The name of the request, for progress, log messages and cancellation.
+    pub fn key(&self) -> RequestKey {
+        self.0
+    }
+}
+
+/// One request for a handler.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Invocation {
+    /// The name of the request.
+    pub key: RequestKey,
+    /// What is wanted.
+    pub request: Invoked,
+    /// Who wants it.
+    pub caller: Arc<Caller>,
+    /// Whether the client wants to be told of progress.
+    pub wants_progress: bool,
+    /// The least severe log message that the client wants, if it wants any.
+    pub log_level: Option<LoggingLevel>,
+    /// The client's answers to what the handler asked for so far, as they came.
+    pub inputs: BTreeMap<String, Json>,
+    /// What the handler kept from the round before.
+    pub state: Option<Json>,
+    /// How often the handler has asked for input.
+    pub(super) rounds: u32,
+}
+
+/// What a client can want of a handler.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Invoked {
+    /// Call a tool.
+    Tool {
+        /// Its name.
+        name: String,
+        /// A JSON object.
+        arguments: Json,
+    },
+    /// Read a resource.
+    Resource {
+        /// Its URI.
+        uri: String,
+        /// The variables of the template that the URI matched.
+        variables: BTreeMap<String, String>,
+    },
+    /// Get a prompt.
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: BTreeMap<String, String>,
+    },
+    /// Complete an argument.
+    Completion(CompleteParams),
+}
+
+/// What a handler gives back.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Reply {
+    /// Of a tool.
+    Tool(CallToolResult),
+    /// Of a resource.
+    Resource(ReadResourceResult),
+    /// Of a prompt.
+    Prompt(GetPromptResult),
+    /// Of a completion.
+    Completion(CompleteResult),
+    /// The handler needs to know more, and will be invoked again with the answers.
+    InputRequired(Needs),
+}
+
+impl From<CallToolResult> for Reply {
+    fn from(result: CallToolResult) -> Self {
+        Self::Tool(result)
+    }
+}
+
+impl From<ReadResourceResult> for Reply {
+    fn from(result: ReadResourceResult) -> Self {
+        Self::Resource(result)
+    }
+}
+
+impl From<GetPromptResult> for Reply {
+    fn from(result: GetPromptResult) -> Self {
+        Self::Prompt(result)
+    }
+}
+
+impl From<CompleteResult> for Reply {
+    fn from(result: CompleteResult) -> Self {
+        Self::Completion(result)
+    }
+}
+
+/// What a handler needs before it can go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Needs {
+    /// The requests, each under a name of the handler's choice.
+    pub requests: BTreeMap<String, InputRequest>,
+    /// What the handler wants to find again. It travels sealed: the client can neither read meaning into it nor
+    /// change it unnoticed.
+    pub state: Option<Json>,
+}
+
+/// Asks the client for input from within a handler, in the same words for both eras.
+///
+/// A handler is run from its start for every round; asking for something that was answered before gives the answer.
+/// Ask for several things first and use `?` afterwards, and they are asked for in one round.
+///
+/// ```
+/// use windlass::model::{ElicitFormParams, ElicitParams};
+/// use windlass::server::{Asking, HandlerError};
+///
+/// fn greet(asking: &mut Asking) -> Result<String, HandlerError> {
+///     let name = asking.elicit("name", ElicitFormParams::new("What is your name?"))?;
+///     Ok(format!("{:?}", name.action))
+/// }
+/// let mut first_round = Asking::default();
+/// assert!(matches!(greet(&mut first_round), Err(HandlerError::InputRequired)));
+/// assert!(first_round.into_needs().requests.contains_key("name"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Asking {
+    answers: BTreeMap<String, Json>,
+    state: Option<Json>,
+    needs: Needs,
+}
+
+impl Asking {
+    /// What one invocation knows so far.
+    pub fn new(invocation: &Invocation) -> Self {
+        Self { answers: invocation.inputs.clone(), state: invocation.state.clone(), needs: Needs::default() }
+    }
+
+    /// Asks the user.
+    pub fn elicit(&mut self, name: &str, params: impl Into<ElicitParams>) -> Result<ElicitResult, HandlerError> {
+        self.ask(name, || InputRequest::Elicit(params.into()))
+    }
+
+    /// Asks the model.
+    pub fn sample(&mut self, name: &str, params: CreateMessageParams) -> Result<CreateMessageResult, HandlerError> {
+        self.ask(name, || InputRequest::Sample(params))
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots(&mut self, name: &str) -> Result<ListRootsResult, HandlerError> {
+        self.ask(name, || InputRequest::Roots(ListRootsParams::default()))
+    }
+
+    fn ask<A: DeserializeOwned>(
+        &mut self,
+        name: &str,
+        request: impl FnOnce() -> InputRequest,
+    ) -> Result<A, HandlerError> {
+        match self.answers.get(name).map(Json::decode::<A>) {
+            Some(Ok(answer)) => Ok(answer),
+            // An answer that makes no sense is asked for again.
+            Some(Err(_)) | None => {
+                self.needs.requests.insert(name.into(), request());
+                Err(HandlerError::InputRequired)
+            }
+        }
+    }
+
+    /// What [`keep`](Self::keep) kept in the round before.
+    pub fn kept<V: DeserializeOwned>(&self) -> Option<V> {
+        self.state.as_ref()?.decode().ok()
+    }
+
+    /// Keeps a value for the next round.
+    pub fn keep<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), serde_json::Error> {
+        self.needs.state = Some(Json::of(value)?);
+        Ok(())
+    }
+
+    /// What was asked for and not answered.
+    pub fn into_needs(self) -> Needs {
+        self.needs
+    }
+}
+
+/// Why a handler has no result. Any error converts into it by `?`: a tool's caller sees its message as a result
+/// marked as an error, which a model can read; an [`RpcError`] goes to the client as it is.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HandlerError {
+    /// The handler asked for input that is not there yet.
+    InputRequired,
+    /// The handler failed.
+    Failed(String),
+    /// The request is to be answered with this error.
+    Rpc(RpcError),
+}
+
+impl HandlerError {
+    /// A failure with a message.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// What to answer, given what the handler asked for.
+    pub fn into_outcome(self, invoked: &Invoked, asking: Asking) -> Result<Reply, RpcError> {
+        match self {
+            Self::InputRequired => Ok(Reply::InputRequired(asking.into_needs())),
+            Self::Failed(message) if matches!(invoked, Invoked::Tool { .. }) => {
+                Ok(Reply::Tool(CallToolResult::error(message)))
+            }
+            Self::Failed(message) => Err(RpcError::internal(message)),
+            Self::Rpc(error) => Err(error),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> From<E> for HandlerError {
+    fn from(error: E) -> Self {
+        match (&error as &(dyn core::error::Error + 'static)).downcast_ref::<RpcError>() {
+            Some(error) => Self::Rpc(error.clone()),
+            None => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InputRequired => f.write_str("the handler needs input first"),
+            Self::Failed(message) => f.write_str(message),
+            Self::Rpc(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The server role: a registry of what is offered, dispatch of requests to it, and whatever handlers need on the way.
+//! Legacy and modern clients are served side by side.
+//!
+//! Which methods there are, in which era, is in [`dispatch`]; the life of a handler's call, and how it gets its inputs
+//! in either era, is in [`handling`]; what clients are told of changes is in [`subscriptions`].
+
+mod config;
+mod dispatch;
+mod event;
+mod handling;
+mod invocation;
+mod params;
+mod registry;
+mod state;
+mod subscriptions;
+
+use alloc::borrow::Cow;
+use alloc::collections::VecDeque;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+pub use config::{Caller, ServerConfig};
+pub use event::ServerEvent;
+use handling::ServerRequest;
+pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+pub use registry::Registry;
+use state::Sealer;
+
+use crate::client::{CallId, CallOptions};
+use crate::entropy::{Entropy, Seed};
+use crate::error::{CallError, CloseReason, Refused, SendError};
+use crate::json::Json;
+use crate::json::write_json;
+use crate::jsonrpc::{Malformed, Message, RpcError, Salvaged, Splice};
+use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
+use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Session, Timing};
+use crate::time::{Instant, earliest};
+
+/// The server role, without the byte stream.
+pub(crate) struct Server<T, H> {
+    config: ServerConfig,
+    pub(crate) registry: Registry<H>,
+    pub(crate) session: Session<Call<T>, ServerRequest>,
+    legacy: Legacy,
+    /// The caller of the last modern request with the text it was read from: most requests of a client say the same.
+    last_caller: Option<(alloc::boxed::Box<str>, Arc<Caller>)>,
+    sealer: Sealer,
+    /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
+    result_meta: Vec<u8>,
+    queue: VecDeque<Queued<T, H>>,
+    keep_alive: Option<KeepAlive>,
+    closed: Option<CloseReason>,
+}
+
+/// What the legacy client of this connection has done so far. Modern requests never look here.
+struct Legacy {
+    caller: Option<Arc<Caller>>,
+    /// Whether `notifications/initialized` has come, so that the server may speak up by itself.
+    operating: bool,
+    log_level: LoggingLevel,
+    subscriptions: SubscriptionFilter,
+}
+
+/// What a request of the server's is for.
+pub(crate) enum Call<T> {
+    /// An input that a handler asked for, under a name.
+    Input { request: RequestKey, name: alloc::string::String },
+    /// A keep-alive ping.
+    Ping,
+    /// A call of the program's.
+    User { call: CallId, token: T },
+}
+
+/// An event that does not borrow from the bytes that came in.
+pub(crate) enum Queued<T, H> {
+    Initialized(Arc<Caller>),
+    Invoke { handler: H, invocation: Arc<Invocation> },
+    Cancelled(RequestKey),
+    Done { call: CallId, token: T, outcome: Result<Json, CallError> },
+    Malformed(Malformed),
+}
+
+impl<T, H: Clone> Server<T, H> {
+    pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, seed: &Seed) -> Self {
+        // What was there from the start is no change.
+        registry.changes = registry::Changes::default();
+        let key = config.state_key.unwrap_or_else(|| Entropy::new(seed).bytes());
+        let mut result_meta = Vec::new();
+        let _ = write_json(&mut result_meta, key::SERVER_INFO);
+        result_meta.push(b':');
+        let _ = write_json(&mut result_meta, &config.info);
+        Self {
+            session: Session::new(config.limits.clone()),
+            config,
+            registry,
+            legacy: Legacy {
+                caller: None,
+                operating: false,
+                log_level: LoggingLevel::Info,
+                subscriptions: SubscriptionFilter::new()
+                    .with_tools_list_changed(true)
+                    .with_prompts_list_changed(true)
+                    .with_resources_list_changed(true),
+            },
+            last_caller: None,
+            sealer: Sealer::new(key),
+            result_meta,
+            queue: VecDeque::new(),
+            keep_alive: None,
+            closed: None,
+        }
+    }
+
+    /// One message of the client's.
+    pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<ServerEvent<'a, T, H>> {
+        match message {
+            Message::Request { id, method, params } => {
+                self.request(&id, &method, params, now);
+                None
+            }
+            Message::Notification { method, params } => self.notification(method, params, now),
+            Message::Response { id: Some(id), outcome } => {
+                let (_, pending) = self.session.settle(&id)?;
+                self.settled(pending.token, outcome, now)
+            }
+            Message::Response { id: None, .. } => {
+                self.session.count(|counters| counters.unknown_answers += 1);
+                None
+            }
+        }
+    }
+
+    fn settled<'a>(
+        &mut self,
+        call: Call<T>,
+        outcome: Result<&'a RawValue, RpcError>,
+        now: Instant,
+    ) -> Option<ServerEvent<'a, T, H>> {
+        match call {
+            Call::Input { request, name } => {
+                self.input_arrived(request, name, outcome.map(Json::from));
+                None
+            }
+            Call::Ping => {
+                if let Some(keep_alive) = &mut self.keep_alive {
+                    keep_alive.answered(now);
+                }
+                None
+            }
+            Call::User { call, token } => {
+                let outcome = outcome.map(Cow::Borrowed).map_err(CallError::Remote);
+                Some(ServerEvent::Completed { call, token, outcome })
+            }
+        }
+    }
+
+    /// A call of the program's to a legacy client. The modern era has none: handlers ask for input instead.
+    pub(crate) fn call<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        if let Err(why) = self.may_call(method) {
+            return Err(Refused::new(why, token));
+        }
+        let call = CallId(self.session.next_number());
+        let timeout = options.timeout.unwrap_or(self.config.input_timeout);
+        let timing = if timeout.is_zero() { Timing::UNLIMITED } else { Timing::exactly(timeout) };
+        match self.session.call(method, params, Splice::default(), timing, Call::User { call, token }, now) {
+            Ok(_) => Ok(call),
+            Err(Refused { why, token: Call::User { token, .. } }) => Err(Refused::new(why, token)),
+            Err(_) => unreachable!("a refused call gives its own token back"),
+        }
+    }
+
+    fn may_call(&self, method: &str) -> Result<(), SendError> {
+        if self.closed.is_some() {
+            return Err(SendError::Closed);
+        }
+        let caller = self.legacy.caller.as_ref().filter(|_| self.legacy.operating).ok_or(SendError::NotReady)?;
+        let client = &caller.capabilities;
+        let (capability, declared) = match method {
+            "roots/list" => ("roots", client.supports_roots()),
+            "sampling/createMessage" => ("sampling", client.supports_sampling()),
+            "elicitation/create" => ("elicitation", client.elicitation.is_some()),
+            _ => ("", true),
+        };
+        if !declared {
+            return Err(SendError::NotSupported { method: method.into(), capability });
+        }
+        if self.session.has_room() { Ok(()) } else { Err(SendError::Full) }
+    }
+
+    /// Gives up a call of the program's.
+    pub(crate) fn cancel(&mut self, call: CallId, reason: &str) {
+        if !matches!(self.session.token(call.0), Some(Call::User { .. })) {
+            return;
+        }
+        if let Some(Pending { token: Call::User { call, token }, .. }) = self.session.withdraw(call.0) {
+            self.session.notify_cancelled(call.0, reason);
+            self.queue.push_back(Queued::Done { call, token, outcome: Err(CallError::Cancelled) });
+        }
+    }
+
+    /// The client sent something that is no message.
+    pub(crate) fn malformed(&mut self, malformed: Malformed, now: Instant) {
+        self.session.count(|counters| counters.malformed += 1);
+        if let Some(error) = malformed.answer() {
+            self.session.refuse(malformed.id.as_ref(), self.wants_null_id(), &error);
+        } else if let Some(id) = malformed.id.as_ref().filter(|_| malformed.response) {
+            if let Some((_, pending)) = self.session.settle(id) {
+                self.settled_badly(pending.token, CallError::InvalidResponse(malformed.to_string()), now);
+            }
+        }
+        self.queue.push_back(Queued::Malformed(malformed));
+    }
+
+    /// A line of the client's was too long to keep.
+    pub(crate) fn lost(&mut self, malformed: Malformed, salvaged: Option<Salvaged>, now: Instant) {
+        match salvaged {
+            Some(salvaged) => {
+                self.malformed(Malformed { id: Some(salvaged.id), response: salvaged.response, ..malformed }, now)
+            }
+            None => self.malformed(malformed, now),
+        }
+    }
+
+    /// Revisions up to 2025-06-18 require the id of an error, even if it is null.
+    fn wants_null_id(&self) -> bool {
+        self.legacy.caller.as_ref().is_some_and(|caller| caller.version.requires_id_in_errors())
+    }
+
+    pub(crate) fn allows_batches(&self) -> bool {
+        self.legacy.caller.as_ref().is_some_and(|caller| caller.version.allows_batches())
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        earliest(self.session.deadline(), self.keep_alive.as_ref().and_then(KeepAlive::deadline))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        while let Some((number, pending)) = self.session.expire(now) {
+            let after = pending.waited(now);
+            if !matches!(pending.token, Call::Ping) {
+                self.session.notify_cancelled(number, "the request timed out");
+            }
+            self.settled_badly(pending.token, CallError::TimedOut { after }, now);
+        }
+        if let Some(step) = self.keep_alive.as_mut().and_then(|keep_alive| keep_alive.due(now)) {
+            self.keep_alive_step(step, now);
+        }
+    }
+
+    /// A call of ours has no usable answer.
+    fn settled_badly(&mut self, call: Call<T>, error: CallError, now: Instant) {
+        match call {
+            Call::Input { request, name } => {
+                self.input_arrived(request, name, Err(RpcError::internal(error.to_string())));
+            }
+            Call::Ping => {
+                if let Some(step) = self.keep_alive.as_mut().map(KeepAlive::missed) {
+                    self.keep_alive_step(step, now);
+                }
+            }
+            Call::User { call, token } => self.queue.push_back(Queued::Done { call, token, outcome: Err(error) }),
+        }
+    }
+
+    fn keep_alive_step(&mut self, step: KeepAliveStep, now: Instant) {
+        match step {
+            KeepAliveStep::Ping(timeout) => {
+                let params = EmptyParams::default();
+                let _ =
+                    self.session.call("ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+            }
+            KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
+        }
+    }
+
+    /// Ends the connection: open subscriptions are told, handlers are told to stop, nothing more is accepted.
+    pub(crate) fn close(&mut self, reason: CloseReason) {
+        if self.closed.is_some() {
+            return;
+        }
+        self.end_subscriptions();
+        self.closed = Some(reason.clone());
+        self.keep_alive = None;
+        for call in self.session.abandon() {
+            if let Call::User { call, token } = call {
+                let outcome = Err(CallError::Closed(reason.clone()));
+                self.queue.push_back(Queued::Done { call, token, outcome });
+            }
+        }
+        let open: Vec<_> = self.session.requests().map(|(key, _)| key).collect();
+        self.session.forget_requests();
+        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { .. }));
+        self.queue.extend(open.into_iter().map(Queued::Cancelled));
+    }
+
+    pub(crate) fn closed(&self) -> Option<&CloseReason> {
+        self.closed.as_ref()
+    }
+
+    /// Whether every request of the client's has been answered, so that closing loses nothing.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.session.requests().all(|(_, request)| request.data.is_subscription())
+    }
+
+    pub(crate) fn next_queued(&mut self) -> Option<Queued<T, H>> {
+        self.queue.pop_front()
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.session.is_idle() && self.queue.is_empty()
+    }
+}

@@ -1,0 +1,236 @@
+//! What a server offers. Entries come and go at run time; clients are told.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::jsonrpc::RpcError;
+use crate::model::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool, UriTemplate, UriTemplateError};
+
+/// Tools, resources, templates, prompts and completions, each with a handler of the program's.
+///
+/// ```
+/// use windlass::model::Tool;
+/// use windlass::server::Registry;
+///
+/// let mut registry: Registry<fn() -> u32> = Registry::new();
+/// registry.add_tool(Tool::without_arguments("answer"), || 42);
+/// assert!(registry.remove_tool("answer"));
+/// ```
+#[derive(Debug)]
+pub struct Registry<H> {
+    pub(super) tools: Table<Tool, H>,
+    pub(super) resources: Table<Resource, H>,
+    pub(super) templates: Table<(ResourceTemplate, UriTemplate), H>,
+    pub(super) prompts: Table<Prompt, H>,
+    completions: BTreeMap<(CompletionKey, String), H>,
+    pub(super) changes: Changes,
+}
+
+/// Which lists have changed since clients were told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    pub(super) tools: bool,
+    pub(super) resources: bool,
+    pub(super) prompts: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum CompletionKey {
+    Prompt(String),
+    Resource(String),
+}
+
+impl<H> Default for Registry<H> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<H> Registry<H> {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self {
+            tools: Table::new(),
+            resources: Table::new(),
+            templates: Table::new(),
+            prompts: Table::new(),
+            completions: BTreeMap::new(),
+            changes: Changes::default(),
+        }
+    }
+
+    /// Adds a tool, or replaces the one of that name.
+    pub fn add_tool(&mut self, tool: Tool, handler: H) {
+        self.tools.insert(tool.name.clone(), tool, handler);
+        self.changes.tools = true;
+    }
+
+    /// Removes a tool; false if there is none of that name.
+    pub fn remove_tool(&mut self, name: &str) -> bool {
+        let removed = self.tools.remove(name);
+        self.changes.tools |= removed;
+        removed
+    }
+
+    /// Adds a resource, or replaces the one at that URI.
+    pub fn add_resource(&mut self, resource: Resource, handler: H) {
+        self.resources.insert(resource.uri.clone(), resource, handler);
+        self.changes.resources = true;
+    }
+
+    /// Removes a resource; false if there is none at that URI.
+    pub fn remove_resource(&mut self, uri: &str) -> bool {
+        let removed = self.resources.remove(uri);
+        self.changes.resources |= removed;
+        removed
+    }
+
+    /// Adds a template for resources, or replaces the one with that URI template. A template that cannot be matched
+    /// is refused, and spoils no other.
+    pub fn add_resource_template(&mut self, template: ResourceTemplate, handler: H) -> Result<(), UriTemplateError> {
+        let matcher = UriTemplate::parse(&template.uri_template)?;
+        self.templates.insert(template.uri_template.clone(), (template, matcher), handler);
+        self.changes.resources = true;
+        Ok(())
+    }
+
+    /// Removes a template; false if there is none.
+    pub fn remove_resource_template(&mut self, uri_template: &str) -> bool {
+        let removed = self.templates.remove(uri_template);
+        self.changes.resources |= removed;
+        removed
+    }
+
+    /// Adds a prompt, or replaces the one of that name.
+    pub fn add_prompt(&mut self, prompt: Prompt, handler: H) {
+        self.prompts.insert(prompt.name.clone(), prompt, handler);
+        self.changes.prompts = true;
+    }
+
+    /// Removes a prompt; false if there is none of that name.
+    pub fn remove_prompt(&mut self, name: &str) -> bool {
+        let removed = self.prompts.remove(name);
+        self.changes.prompts |= removed;
+        removed
+    }
+
+    /// Adds a handler that completes an argument of a prompt.
+    pub fn add_prompt_completion(&mut self, prompt: &str, argument: &str, handler: H) {
+        self.completions.insert((CompletionKey::Prompt(prompt.to_owned()), argument.to_owned()), handler);
+    }
+
+    /// Adds a handler that completes a variable of a resource template.
+    pub fn add_resource_completion(&mut self, uri_template: &str, variable: &str, handler: H) {
+        self.completions.insert((CompletionKey::Resource(uri_template.to_owned()), variable.to_owned()), handler);
+    }
+
+    pub(super) fn has_completions(&self) -> bool {
+        !self.completions.is_empty()
+    }
+
+    pub(super) fn offers_resources(&self) -> bool {
+        self.resources.offered || self.templates.offered
+    }
+
+    /// The handler for a URI, with the variables of the template that matched.
+    pub(super) fn find_resource(&self, uri: &str) -> Option<(&H, BTreeMap<String, String>)> {
+        if let Some((_, handler)) = self.resources.get(uri) {
+            return Some((handler, BTreeMap::new()));
+        }
+        self.templates.iter().find_map(|((_, matcher), handler)| Some((handler, matcher.matches(uri)?)))
+    }
+
+    /// The handler that completes an argument; `Ok(None)` if what it belongs to exists but has none.
+    pub(super) fn find_completion(
+        &self,
+        reference: &CompletionReference,
+        argument: &str,
+    ) -> Result<Option<&H>, RpcError> {
+        let (key, exists) = match reference {
+            CompletionReference::Prompt(prompt) => {
+                (CompletionKey::Prompt(prompt.name.clone()), self.prompts.get(&prompt.name).is_some())
+            }
+            CompletionReference::Resource(resource) => {
+                let known = self.templates.get(&resource.uri).is_some() || self.find_resource(&resource.uri).is_some();
+                (CompletionKey::Resource(resource.uri.clone()), known)
+            }
+            _ => return Err(RpcError::invalid_params("completion is for prompts and resources only")),
+        };
+        match self.completions.get(&(key, argument.to_owned())) {
+            Some(handler) => Ok(Some(handler)),
+            None if exists => Ok(None),
+            None => Err(RpcError::invalid_params("there is no such prompt or resource to complete")),
+        }
+    }
+}
+
+/// Named entries in the order in which they were added. The place of an entry never changes, so it makes a cursor that
+/// stays right while others come and go.
+#[derive(Debug)]
+pub(super) struct Table<D, H> {
+    entries: BTreeMap<u64, (D, H)>,
+    places: BTreeMap<String, u64>,
+    next: u64,
+    /// Whether there ever was an entry: what was declared to clients stays declared.
+    pub(super) offered: bool,
+}
+
+impl<D, H> Table<D, H> {
+    fn new() -> Self {
+        Self { entries: BTreeMap::new(), places: BTreeMap::new(), next: 0, offered: false }
+    }
+
+    fn insert(&mut self, name: String, entry: D, handler: H) {
+        let place = *self.places.entry(name).or_insert_with(|| {
+            self.next += 1;
+            self.next
+        });
+        self.entries.insert(place, (entry, handler));
+        self.offered = true;
+    }
+
+    fn remove(&mut self, name: &str) -> bool {
+        let place = self.places.remove(name);
+        place.is_some_and(|place| self.entries.remove(&place).is_some())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<(&D, &H)> {
+        let (entry, handler) = self.entries.get(self.places.get(name)?)?;
+        Some((entry, handler))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &(D, H)> {
+        self.entries.values()
+    }
+
+    /// The entries from `cursor` on, and the cursor of the next page.
+    pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<&D>, Option<String>), RpcError> {
+        let after = match cursor {
+            None => 0,
+            Some(cursor) => u64::from_str_radix(cursor, 36)
+                .map_err(|_| RpcError::invalid_params("the cursor is none that this server gave"))?,
+        };
+        let mut rest = self.entries.range(after + 1..);
+        let mut page = Vec::new();
+        let mut last = after;
+        for (&place, (entry, _)) in rest.by_ref().take(size.max(1)) {
+            page.push(entry);
+            last = place;
+        }
+        let next = rest.next().map(|_| cursor_for(last));
+        Ok((page, next))
+    }
+}
+
+fn cursor_for(mut place: u64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit((place % 36) as u32, 36).unwrap_or('0'));
+        place /= 36;
+        if place == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Who wants to be told of what, and telling them.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::Server;
+use super::handling::Kind;
+use crate::json::write_json;
+use crate::jsonrpc::{Id, RpcError, Splice, code, excerpt};
+use crate::model::{
+    EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
+    key,
+};
+use crate::session::RequestKey;
+
+/// Something that clients may want to be told of.
+#[derive(Clone, Copy)]
+enum Change<'a> {
+    Tools,
+    Resources,
+    Prompts,
+    Resource(&'a str),
+}
+
+impl Change<'_> {
+    fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resource(_) => "notifications/resources/updated",
+        }
+    }
+
+    fn is_wanted_by(self, filter: &SubscriptionFilter) -> bool {
+        match self {
+            Self::Tools => filter.tools_list_changed == Some(true),
+            Self::Resources => filter.resources_list_changed == Some(true),
+            Self::Prompts => filter.prompts_list_changed == Some(true),
+            Self::Resource(uri) => filter.wants_resource(uri),
+        }
+    }
+}
+
+impl<T, H: Clone> Server<T, H> {
+    pub(super) fn subscribe(&mut self, key: RequestKey, params: SubscribeParams) -> Result<(), RpcError> {
+        if self.registry.find_resource(&params.uri).is_none() {
+            let message = alloc::format!("unknown resource: {}", excerpt(&params.uri));
+            return Err(RpcError::new(code::RESOURCE_NOT_FOUND, message));
+        }
+        let subscribed = self.legacy.subscriptions.resource_subscriptions.get_or_insert_default();
+        if !subscribed.contains(&params.uri) {
+            if subscribed.len() >= self.config.limits.subscriptions {
+                return Err(RpcError::internal("too many subscriptions; end some first"));
+            }
+            subscribed.push(params.uri);
+        }
+        self.answer(key, &EmptyResult::default());
+        Ok(())
+    }
+
+    pub(super) fn unsubscribe(&mut self, key: RequestKey, params: &SubscribeParams) {
+        if let Some(subscribed) = &mut self.legacy.subscriptions.resource_subscriptions {
+            subscribed.retain(|uri| *uri != params.uri);
+        }
+        self.answer(key, &EmptyResult::default());
+    }
+
+    /// A modern client listens: it is told what of its wishes can be met, then of every change.
+    pub(super) fn listen(&mut self, key: RequestKey, params: SubscriptionsListenParams) -> Result<(), RpcError> {
+        let capabilities = self.capabilities();
+        let subscribable =
+            capabilities.tools.is_some() || capabilities.resources.is_some() || capabilities.prompts.is_some();
+        if !subscribable {
+            return Err(RpcError::method_not_found("subscriptions/listen"));
+        }
+        let open = self.session.requests().filter(|(_, request)| request.data.is_subscription()).count();
+        let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        if open.max(resources) >= self.config.limits.subscriptions {
+            return Err(RpcError::internal("too many subscriptions; end some first"));
+        }
+        let honoured = params.notifications.honoured_by(&capabilities);
+        let Some(request) = self.session.request_mut(key) else { return Ok(()) };
+        let meta = subscription_meta(&request.id);
+        request.data.kind = Kind::Subscription(honoured.clone());
+
+        #[derive(Serialize)]
+        struct Acknowledged {
+            notifications: SubscriptionFilter,
+        }
+        self.session.notify(
+            "notifications/subscriptions/acknowledged",
+            &Acknowledged { notifications: honoured },
+            Splice { members: b"", meta: &meta },
+        );
+        Ok(())
+    }
+
+    /// Tells clients of lists that have changed since the last time. Many changes in a row are told once.
+    pub(crate) fn flush_changes(&mut self) {
+        let changes = core::mem::take(&mut self.registry.changes);
+        for (changed, change) in
+            [(changes.tools, Change::Tools), (changes.resources, Change::Resources), (changes.prompts, Change::Prompts)]
+        {
+            if changed {
+                self.announce(change, &EmptyParams::default());
+            }
+        }
+    }
+
+    /// Tells those who subscribed that a resource has changed.
+    pub(crate) fn resource_updated(&mut self, uri: &str) {
+        self.announce(Change::Resource(uri), &ResourceUpdatedParams::new(uri));
+    }
+
+    fn announce<P: Serialize>(&mut self, change: Change<'_>, params: &P) {
+        if self.closed.is_some() {
+            return;
+        }
+        // A legacy client gets changes of lists unasked, and of the resources that it subscribed to.
+        if self.legacy.operating && change.is_wanted_by(&self.legacy.subscriptions) {
+            self.session.notify(change.method(), params, Splice::default());
+        }
+        let listeners: Vec<Id> = self
+            .session
+            .requests()
+            .filter(
+                |(_, request)| matches!(&request.data.kind, Kind::Subscription(filter) if change.is_wanted_by(filter)),
+            )
+            .map(|(_, request)| request.id.clone())
+            .collect();
+        for id in listeners {
+            let meta = subscription_meta(&id);
+            self.session.notify(change.method(), params, Splice { members: b"", meta: &meta });
+        }
+    }
+
+    /// Ends every subscription in order: on a shared stream the client is told by a cancellation, and the request is
+    /// settled by its result.
+    pub(super) fn end_subscriptions(&mut self) {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Cancelled<'a> {
+            request_id: &'a Id,
+            reason: &'a str,
+        }
+        let open: Vec<(RequestKey, Id)> = self
+            .session
+            .requests()
+            .filter(|(_, request)| request.data.is_subscription())
+            .map(|(key, request)| (key, request.id.clone()))
+            .collect();
+        for (key, id) in open {
+            let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
+            self.session.notify("notifications/cancelled", &cancelled, Splice::default());
+            let mut meta = subscription_meta(&id);
+            meta.push(b',');
+            meta.extend_from_slice(&self.result_meta);
+            let splice = Splice { members: br#""resultType":"complete""#, meta: &meta };
+            self.session.answer(key, &EmptyResult::default(), splice);
+        }
+    }
+}
+
+fn subscription_meta(id: &Id) -> Vec<u8> {
+    let mut meta = Vec::new();
+    let _ = write_json(&mut meta, key::SUBSCRIPTION_ID);
+    meta.push(b':');
+    let _ = write_json(&mut meta, id);
+    meta
+}

@@ -1,0 +1,106 @@
+//! The life of the peer's requests: begun, then answered by us or cancelled by the peer, whichever comes first.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::Session;
+use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_result};
+
+/// Names a request of the peer's while it is open. Unlike the peer's own id it is never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey(pub(crate) u64);
+
+/// A request that waits for our answer.
+pub(crate) struct Incoming<I> {
+    pub(crate) id: Id,
+    pub(crate) data: I,
+}
+
+/// Why a request was not taken in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotBegun {
+    /// A request with this id is still open.
+    DuplicateId,
+    /// Too many requests are open.
+    TooMany,
+}
+
+impl NotBegun {
+    pub(crate) fn error(&self) -> RpcError {
+        match self {
+            Self::DuplicateId => RpcError::invalid_request("a request with this id is still open"),
+            Self::TooMany => RpcError::internal("too many requests are open; wait for answers before sending more"),
+        }
+    }
+}
+
+impl<T, I> Session<T, I> {
+    /// Takes in a request.
+    pub(crate) fn begin(&mut self, id: &Id, data: I) -> Result<RequestKey, NotBegun> {
+        if self.keys.contains_key(id) {
+            return Err(NotBegun::DuplicateId);
+        }
+        if self.incoming.len() >= self.limits.incoming_requests {
+            return Err(NotBegun::TooMany);
+        }
+        let key = RequestKey(self.next_key);
+        self.next_key += 1;
+        self.keys.insert(id.clone(), key);
+        self.incoming.insert(key, Incoming { id: id.clone(), data });
+        Ok(key)
+    }
+
+    /// An open request.
+    pub(crate) fn request(&self, key: RequestKey) -> Option<&Incoming<I>> {
+        self.incoming.get(&key)
+    }
+
+    /// An open request.
+    pub(crate) fn request_mut(&mut self, key: RequestKey) -> Option<&mut Incoming<I>> {
+        self.incoming.get_mut(&key)
+    }
+
+    /// All open requests, oldest first.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (RequestKey, &Incoming<I>)> {
+        self.incoming.iter().map(|(&key, request)| (key, request))
+    }
+
+    /// The peer cancelled a request: nothing more is sent for it.
+    pub(crate) fn cancelled(&mut self, id: &Id) -> Option<(RequestKey, I)> {
+        let Some(key) = self.keys.get(id).copied() else {
+            self.counters.stray_cancellations += 1;
+            return None;
+        };
+        self.end(key).map(|request| (key, request.data))
+    }
+
+    /// Takes a request off the table.
+    pub(crate) fn end(&mut self, key: RequestKey) -> Option<Incoming<I>> {
+        let request = self.incoming.remove(&key)?;
+        self.keys.remove(&request.id);
+        Some(request)
+    }
+
+    /// Answers a request with a result. A request that was cancelled meanwhile gets no answer.
+    pub(crate) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R, splice: Splice<'_>) {
+        let Some(request) = self.end(key) else { return };
+        if let Err(error) = encode_result(self.outbox.tail(), &request.id, result, splice) {
+            let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
+            encode_error(self.outbox.tail(), Some(&request.id), false, &error);
+        }
+    }
+
+    /// Answers a request with an error.
+    pub(crate) fn fail(&mut self, key: RequestKey, error: &RpcError) {
+        if let Some(request) = self.end(key) {
+            encode_error(self.outbox.tail(), Some(&request.id), false, error);
+        }
+    }
+
+    /// Every open request, for a connection that is over.
+    pub(crate) fn forget_requests(&mut self) -> Vec<I> {
+        self.keys.clear();
+        core::mem::take(&mut self.incoming).into_values().map(|request| request.data).collect()
+    }
+}

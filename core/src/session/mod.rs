@@ -1,0 +1,101 @@
+//! A JSON-RPC peer without a role: which calls are open, when they expire, which requests wait for our answer.
+//!
+//! All rules about the life of a call are in [`outgoing`], all rules about the life of a peer's request in
+//! [`incoming`]. What methods mean is the business of `client` and `server`, which hang their own data on every call
+//! (`T`) and on every incoming request (`I`).
+
+mod incoming;
+mod keep_alive;
+mod outgoing;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use incoming::Incoming;
+pub use incoming::RequestKey;
+pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
+pub(crate) use outgoing::{Pending, Timing};
+
+use crate::buffer::Outbox;
+use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_notification};
+use crate::limits::Limits;
+use crate::time::Instant;
+use serde::Serialize;
+
+/// The tables of one JSON-RPC peer.
+pub(crate) struct Session<T, I> {
+    pub(crate) limits: Limits,
+    pub(crate) outbox: Outbox,
+    next_number: i64,
+    pending: BTreeMap<i64, Pending<T>>,
+    deadlines: BTreeSet<(Instant, i64)>,
+    next_key: u64,
+    incoming: BTreeMap<RequestKey, Incoming<I>>,
+    keys: BTreeMap<Id, RequestKey>,
+    counters: Counters,
+}
+
+/// What was ignored, as the protocol asks. A peer that makes these grow is buggy, but harmless.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Answers to calls that had been cancelled or had timed out, or that had been answered before.
+    pub late_answers: u64,
+    /// Answers to ids that were never used.
+    pub unknown_answers: u64,
+    /// Progress for calls that are not open, or that goes backwards.
+    pub stray_progress: u64,
+    /// Cancellations of requests that are not open.
+    pub stray_cancellations: u64,
+    /// Lines that are no message.
+    pub malformed: u64,
+}
+
+impl<T, I> Session<T, I> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            outbox: Outbox::default(),
+            next_number: 1,
+            pending: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            next_key: 1,
+            incoming: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    pub(crate) fn count(&mut self, count: impl FnOnce(&mut Counters)) {
+        count(&mut self.counters);
+    }
+
+    /// Whether the peer has stopped reading for so long that the connection is not worth keeping.
+    pub(crate) fn is_overflowing(&self) -> bool {
+        self.outbox.len() > self.limits.outbox_hard_bytes
+    }
+
+    /// Appends a notification of the engine's own, whose parameters always serialise.
+    pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, splice: Splice<'_>) {
+        let written = encode_notification(self.outbox.tail(), method, params, splice);
+        debug_assert!(written.is_ok(), "{method}: {written:?}");
+    }
+
+    /// Appends an error that answers something that never became a request.
+    pub(crate) fn refuse(&mut self, id: Option<&Id>, null_id: bool, error: &RpcError) {
+        encode_error(self.outbox.tail(), id, null_id, error);
+    }
+
+    /// The earliest deadline of an open call.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|&(deadline, _)| deadline)
+    }
+
+    /// Whether nothing is open: no call, no request, no timer.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.is_empty() && self.deadlines.is_empty() && self.incoming.is_empty() && self.keys.is_empty()
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the whole: on the simulation, against real peers, with real processes.
