@@ -19,25 +19,55 @@
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
 
+#[cfg(unix)]
+pub mod asynchronous;
 pub mod child;
+#[cfg(unix)]
+mod client;
 pub mod clock;
 pub mod command;
+#[cfg(unix)]
+mod completion;
+#[cfg(unix)]
+mod ending;
+#[cfg(unix)]
+mod endpoint;
 pub mod entropy;
 pub mod environment;
+#[cfg(unix)]
+mod error;
+#[cfg(unix)]
+pub mod hub;
 pub mod ladder;
 #[cfg(unix)]
 pub mod own_stdio;
 mod process_tree;
+#[cfg(unix)]
+mod server;
 pub mod spawn_error;
 pub mod stderr;
+#[cfg(unix)]
+pub mod sync;
+#[cfg(unix)]
+mod thread_waker;
 pub mod windows_plan;
 
 pub use child::Child;
 pub use clock::Clock;
 pub use command::Command;
+#[cfg(unix)]
+pub use completion::{Completion, ProgressHandler, Token};
+#[cfg(unix)]
+pub use ending::Ending;
+#[cfg(unix)]
+pub use endpoint::{Connector, Endpoint};
 pub use entropy::seed;
+#[cfg(unix)]
+pub use error::{ConnectError, Error, ServeError};
 pub use ladder::{Grace, Ladder, Step};
 #[cfg(unix)]
 pub use own_stdio::{OutputPump, OwnStdio};
+#[cfg(unix)]
+pub use server::{Cancellation, Context, ResourceRequest};
 pub use spawn_error::SpawnError;
 pub use stderr::StderrTail;

@@ -104,6 +104,11 @@ pub struct OutputPump {
 }
 
 impl OutputPump {
+    /// Whether there is a thread to wait for.
+    pub fn is_running(&self) -> bool {
+        self.thread.is_some()
+    }
+
     /// Waits until all output has been written. [`OwnStdio::output`] has to be closed before, duplicates included.
     ///
     /// # Errors

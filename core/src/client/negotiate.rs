@@ -157,14 +157,14 @@ impl<T> Client<T> {
         self.not_modern(now);
     }
 
-    /// An error that names no request: a legacy server could not even read the probe.
+    /// An error that names no request. While the probe is open it is the answer to it: a legacy server could not even
+    /// read the probe, or a modern one refuses it.
     pub(super) fn unaddressed_error(&mut self, error: Option<RpcError>, now: Instant) {
         let probe = self.session.find(|call| matches!(call, Call::Probe));
-        let known_modern = error.as_ref().is_some_and(is_modern_error);
-        match probe {
-            Some(number) if !known_modern => {
+        match (probe, error) {
+            (Some(number), Some(error)) => {
                 self.session.withdraw(number);
-                self.not_modern(now);
+                self.probe_answered(Err(error), now);
             }
             _ => self.session.count(|counters| counters.unknown_answers += 1),
         }

@@ -130,7 +130,7 @@ impl Oversized {
         Self { length: 0, head: head.to_vec(), tail: tail.to_vec() }
     }
 
-    fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut oversized = Self { length: 0, head: Vec::new(), tail: Vec::new() };
         oversized.extend(bytes);
         oversized

@@ -7,7 +7,7 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
-use crate::codec::ndjson::{Frame, LineDecoder};
+use crate::codec::ndjson::{Frame, LineDecoder, Oversized};
 use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, Salvaged, parse, parse_entry, salvage};
 use crate::limits::Limits;
 use crate::machine::ConnId;
@@ -83,7 +83,7 @@ enum End {
 pub(super) enum Incoming<'a> {
     Message(Message<'a>),
     Malformed(Malformed),
-    /// A line that was too long to keep.
+    /// A line that was too long to keep, or too deep to read.
     Lost(Malformed, Option<Salvaged>),
     /// The peer sends nothing more.
     End,
@@ -224,7 +224,7 @@ impl Reader {
                     return self.at_end(inbox, limits);
                 }
             };
-            match parse(&unread[line], limits) {
+            match parse(&unread[line.clone()], limits) {
                 Ok(Parsed::Message(message)) => {
                     self.cursor += consumed;
                     return Some(Incoming::Message(message));
@@ -236,6 +236,11 @@ impl Reader {
                 Ok(Parsed::Batch(_)) => {
                     self.cursor += consumed;
                     return Some(Incoming::Malformed(Malformed::new(MalformedKind::BatchNotAllowed, "")));
+                }
+                Err(malformed) if malformed.kind == MalformedKind::TooDeep => {
+                    // It is not read, but whoever waits for it is told.
+                    self.cursor += consumed;
+                    return Some(Incoming::Lost(malformed, salvage(&Oversized::of(&unread[line]))));
                 }
                 Err(malformed) => {
                     self.cursor += consumed;

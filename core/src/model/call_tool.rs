@@ -85,6 +85,18 @@ pub struct CallToolResult {
     pub is_error: Option<bool>,
 }
 
+impl From<String> for CallToolResult {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for CallToolResult {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
 impl CallToolResult {
     /// A result of these blocks.
     pub fn new(content: impl Into<Vec<ContentBlock>>) -> Self {

@@ -27,6 +27,11 @@ impl PaginatedParams {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// The page at a cursor; the first without one.
+    pub fn at(cursor: Option<Cursor>) -> Self {
+        Self { meta: None, cursor }
+    }
 }
 
 setters!(PaginatedParams {

@@ -92,6 +92,10 @@ impl<T, H: Clone> Server<T, H> {
                 return Ok(caller.clone());
             }
         }
+        if !capabilities.as_str().starts_with('{') {
+            // An array would be read member by member.
+            return Err(RpcError::invalid_params("the client capabilities are not an object"));
+        }
         let capabilities: ClientCapabilities = capabilities
             .decode()
             .map_err(|error| RpcError::invalid_params(alloc::format!("the client capabilities are wrong: {error}")))?;

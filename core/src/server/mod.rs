@@ -291,6 +291,8 @@ impl<T, H: Clone> Server<T, H> {
         }
         self.end_subscriptions();
         self.closed = Some(reason.clone());
+        // From here on nothing may be said to the client, not even a log message of the program's.
+        self.legacy.operating = false;
         self.keep_alive = None;
         for call in self.session.abandon() {
             if let Call::User { call, token } = call {

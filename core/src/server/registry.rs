@@ -209,8 +209,11 @@ impl<D, H> Table<D, H> {
     pub(super) fn page(&self, cursor: Option<&str>, size: usize) -> Result<(Vec<&D>, Option<String>), RpcError> {
         let after = match cursor {
             None => 0,
+            // Only what could have been given is taken: any text would be a number in some spelling.
             Some(cursor) => u64::from_str_radix(cursor, 36)
-                .map_err(|_| RpcError::invalid_params("the cursor is none that this server gave"))?,
+                .ok()
+                .filter(|&place| (1..=self.next).contains(&place) && cursor_for(place) == cursor)
+                .ok_or_else(|| RpcError::invalid_params("the cursor is none that this server gave"))?,
         };
         let mut rest = self.entries.range(after + 1..);
         let mut page = Vec::new();

@@ -77,7 +77,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         let open = self.session.requests().filter(|(_, request)| request.data.is_subscription()).count();
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        if open.max(resources) >= self.config.limits.subscriptions {
+        if open >= self.config.limits.subscriptions || resources > self.config.limits.subscriptions {
             return Err(RpcError::internal("too many subscriptions; end some first"));
         }
         let honoured = params.notifications.honoured_by(&capabilities);

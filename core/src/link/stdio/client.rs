@@ -176,6 +176,8 @@ impl<T> Machine for StdioClient<T> {
         if self.stream.is(conn) {
             self.stream.life.broke();
             self.client.close(CloseReason::Transport(why));
+            // There is nowhere to write to.
+            self.client.session.outbox.clear();
         }
     }
 

@@ -176,6 +176,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
         if self.stream.is(conn) {
             self.stream.life.broke();
             self.server.close(CloseReason::Transport(why));
+            // There is nowhere to write to, not even the last words.
+            self.server.session.outbox.clear();
         }
     }
 

@@ -1,0 +1,83 @@
+//! [Windlass](windlass), the Model Context Protocol engine, on async-std.
+//!
+//! ```no_run
+//! use windlass_async_std::{Client, Command};
+//!
+//! async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::connect(Command::new("my-server")).await?;
+//!     for tool in client.list_tools().await? {
+//!         println!("{}", tool.name);
+//!     }
+//!     client.close().await;
+//!     Ok(())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     windlass_async_std::run(example())
+//! }
+//! ```
+//!
+//! async-std is discontinued upstream; new programs pick `windlass-smol`, which is driven by the same code. This adapter
+//! is for those who are on async-std already.
+
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Instant;
+
+use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io};
+
+pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
+
+/// The runtime, as far as Windlass is concerned.
+#[derive(Debug)]
+pub enum AsyncStd {}
+
+/// A connected client.
+pub type Client = asynchronous::Client<AsyncStd>;
+/// Sets up a client.
+pub type ClientBuilder = asynchronous::ClientBuilder<AsyncStd>;
+/// A running server.
+pub type Server = asynchronous::Server<AsyncStd>;
+/// Fills a server and starts it.
+pub type ServerBuilder = asynchronous::ServerBuilder<AsyncStd>;
+pub use asynchronous::Subscription;
+
+/// Runs a future to its end, for programs that are not asynchronous otherwise.
+pub fn run<V>(future: impl Future<Output = V>) -> V {
+    async_std::task::block_on(future)
+}
+
+impl Runtime for AsyncStd {
+    type Watched = async_io::Watched;
+
+    fn watch(descriptor: Arc<OwnedFd>, _: Direction) -> io::Result<Self::Watched> {
+        async_io::watch(descriptor)
+    }
+
+    fn poll_io(
+        watched: &Self::Watched,
+        direction: Direction,
+        context: &mut TaskContext<'_>,
+        operation: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Poll<io::Result<()>> {
+        async_io::poll_io(watched, direction, context, operation)
+    }
+
+    fn sleep_until(instant: Instant) -> BoxFuture<()> {
+        async_io::sleep_until(instant)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        async_std::task::spawn(future);
+    }
+}

@@ -1,0 +1,105 @@
+//! [Windlass](windlass), the Model Context Protocol engine, on plain threads.
+//!
+//! ```no_run
+//! use windlass_blocking::{Client, Command};
+//!
+//! fn example() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::connect(Command::new("my-server"))?;
+//!     for tool in client.list_tools()? {
+//!         println!("{}", tool.name);
+//!     }
+//!     client.close();
+//!     Ok(())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     windlass_blocking::run(example())
+//! }
+//! ```
+//!
+//! A client has no thread of its own: the thread that waits for a call drives the connection meanwhile, and if several
+//! threads share a client, one of them does so for all. While nobody waits, nothing is driven: a program that wants to
+//! hear notifications between its calls uses `Client::drive_for`, or waits on a `Subscription`.
+
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use windlass_host::sync::{self, Drive, Ready, Stream};
+
+pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
+
+/// A connected client.
+pub type Client = sync::Client<Blocking>;
+/// Sets up a client.
+pub type ClientBuilder = sync::ClientBuilder<Blocking>;
+/// A running server.
+pub type Server = sync::Server<Blocking>;
+/// Fills a server and starts it.
+pub type ServerBuilder = sync::ServerBuilder<Blocking>;
+/// A subscription to changes on the server.
+pub type Subscription = sync::Subscription<Blocking>;
+
+/// Returns its argument. It stands where the asynchronous adapters run a future, so that programs look alike.
+pub fn run<V>(value: V) -> V {
+    value
+}
+
+/// Waiting by `poll`.
+#[derive(Debug)]
+pub struct Blocking {
+    woken: UnixStream,
+    waker: Arc<UnixStream>,
+}
+
+impl Drive for Blocking {
+    const OWN_THREAD: bool = false;
+    type Waker = Box<dyn Fn() + Send + Sync>;
+
+    fn new() -> io::Result<Self> {
+        let (woken, waker) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        Ok(Self { woken, waker: Arc::new(waker) })
+    }
+
+    fn waker(&self) -> Self::Waker {
+        let waker = self.waker.clone();
+        // A full pipe wakes as well as one more byte would.
+        Box::new(move || drop((&*waker).write(&[1])))
+    }
+
+    fn wait(&mut self, stream: Option<&Stream>, write: bool, at_most: Option<Duration>) -> io::Result<Ready> {
+        let mut descriptors = Vec::with_capacity(3);
+        descriptors.push(PollFd::new(&self.woken, PollFlags::IN));
+        if let Some(stream) = stream {
+            descriptors.push(PollFd::new(&stream.input, PollFlags::IN));
+            if write {
+                descriptors.push(PollFd::new(&stream.output, PollFlags::OUT));
+            }
+        }
+        let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
+        match poll(&mut descriptors, at_most.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(error) => return Err(error.into()),
+        }
+        // Hang-ups and errors are for reading and writing to find out about.
+        let is_ready = |at: usize| descriptors.get(at).is_some_and(|it: &PollFd<'_>| !it.revents().is_empty());
+        let ready = Ready { read: is_ready(1), write: is_ready(2) };
+        if is_ready(0) {
+            let mut wakes = [0; 64];
+            while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
+        }
+        Ok(ready)
+    }
+}

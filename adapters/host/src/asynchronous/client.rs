@@ -1,0 +1,348 @@
+//! The client's handle.
+
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass::client::{CallId, CallOptions, InputResponse, Peer, ServerNotification};
+use windlass::model::*;
+use windlass::{CloseReason, Json, RpcError};
+
+use super::driver::drive;
+use super::{BoxFuture, Runtime, Wakeup};
+use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
+use crate::completion::{Feed, Slot, Token};
+use crate::endpoint::Connector;
+use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::{ConnectError, Error};
+
+/// What a handler for input promises.
+type Answer = BoxFuture<Result<InputResponse, RpcError>>;
+
+/// A connected client. Clones share the connection; when the last one is dropped, it is closed.
+///
+/// Every call is cancelled on the wire when its future is dropped.
+pub struct Client<R: Runtime> {
+    core: Arc<ClientCore<Answer>>,
+    guard: Arc<Guard>,
+    style: CallStyle,
+    runtime: PhantomData<R>,
+}
+
+/// Closes the connection when the last handle is gone.
+struct Guard {
+    core: Arc<ClientCore<Answer>>,
+    wakeup: Arc<Wakeup>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.core.close();
+        self.wakeup.wake();
+    }
+}
+
+impl<R: Runtime> Clone for Client<R> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), guard: self.guard.clone(), style: self.style.clone(), runtime: PhantomData }
+    }
+}
+
+impl<R: Runtime> Client<R> {
+    /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be started, or there is no common protocol version.
+    pub async fn connect(to: impl Into<Connector>) -> Result<Self, ConnectError> {
+        Self::builder("windlass", env!("CARGO_PKG_VERSION")).connect(to).await
+    }
+
+    /// A client that introduces itself by this name and version, to be set up further.
+    pub fn builder(name: &str, version: &str) -> ClientBuilder<R> {
+        ClientBuilder { settings: ClientSettings::new(name, version), runtime: PhantomData }
+    }
+
+    /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        let mut client = self.clone();
+        client.style.options.timeout = Some(timeout);
+        client
+    }
+
+    /// The same connection, with progress on calls made through this handle reported to `handler`. It is called where
+    /// the connection is driven: do not block in it.
+    #[must_use]
+    pub fn on_progress(&self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
+        let mut client = self.clone();
+        client.style.on_progress(handler);
+        client
+    }
+
+    /// The same connection, with other options for calls made through this handle.
+    #[must_use]
+    pub fn with_options(&self, options: CallOptions) -> Self {
+        let mut client = self.clone();
+        client.style.options = options;
+        client
+    }
+
+    /// What is known of the server.
+    pub fn peer(&self) -> Arc<Peer> {
+        // A handle is given out when the connection is ready, so the peer is known.
+        self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
+    }
+
+    /// Why the connection is over, if it is.
+    pub fn closed(&self) -> Option<CloseReason> {
+        self.core.closed()
+    }
+
+    /// Calls a tool with arguments that serialise as an object.
+    pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
+        let params = crate::client::tool_params(name, &arguments)?;
+        self.call::<CallTool>(&params).await
+    }
+
+    /// Makes any typed call.
+    pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::of::<M>(self.style.on_progress.clone());
+        let in_flight = self.start(M::NAME, params, slot.clone())?;
+        let outcome = poll_fn(|context| slot.poll(context)).await;
+        in_flight.done();
+        outcome
+    }
+
+    /// Makes a call that has no type here, such as one of an extension.
+    pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
+        let slot = Slot::raw(self.style.on_progress.clone());
+        let in_flight = self.start(method, params, slot.clone())?;
+        let outcome = poll_fn(|context| slot.poll(context)).await;
+        in_flight.done();
+        outcome
+    }
+
+    fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<InFlight, Error> {
+        let call = self.core.start(method, params, &self.style.options, token)?;
+        self.guard.wakeup.wake();
+        Ok(InFlight { call, guard: Some(self.guard.clone()) })
+    }
+
+    /// Subscribes to changes, in either era. The subscription ends when it is dropped.
+    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
+        let feed = Feed::new();
+        let call = self.core.listen(filter, &self.style.options, feed.clone())?;
+        self.guard.wakeup.wake();
+        let in_flight = InFlight { call, guard: Some(self.guard.clone()) };
+        let honoured = poll_fn(|context| feed.poll_begun(context)).await?;
+        Ok(Subscription { feed, honoured, _in_flight: in_flight })
+    }
+
+    /// Tells a legacy server that the roots have changed.
+    pub async fn notify_roots_changed(&self) -> Result<(), Error> {
+        self.core.notify_roots_changed()?;
+        self.guard.wakeup.wake();
+        Ok(())
+    }
+
+    /// Closes the connection, and returns when a child is gone.
+    pub async fn close(self) -> CloseReason {
+        self.core.close();
+        self.guard.wakeup.wake();
+        poll_fn(|context| self.core.poll_closed(context)).await
+    }
+
+    /// Waits until the connection is over, for whatever reason.
+    pub async fn wait_closed(&self) -> CloseReason {
+        poll_fn(|context| self.core.poll_closed(context)).await
+    }
+}
+
+/// Cancels a call that is dropped before it is done.
+struct InFlight {
+    call: CallId,
+    guard: Option<Arc<Guard>>,
+}
+
+impl InFlight {
+    fn done(mut self) {
+        self.guard = None;
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let Some(guard) = self.guard.take() {
+            guard.core.cancel(self.call, "the caller does not wait any more");
+            guard.wakeup.wake();
+        }
+    }
+}
+
+/// A subscription to changes on the server.
+pub struct Subscription {
+    feed: Arc<Feed>,
+    honoured: SubscriptionFilter,
+    _in_flight: InFlight,
+}
+
+impl Subscription {
+    /// What the server agreed to tell.
+    pub fn honoured(&self) -> &SubscriptionFilter {
+        &self.honoured
+    }
+
+    /// The next change; `None` when the server has ended the subscription or the connection is over.
+    pub async fn next(&mut self) -> Option<ServerNotification> {
+        poll_fn(|context| self.feed.poll_next(context)).await
+    }
+}
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $method:ident = $params:expr;)+) => {
+        impl<R: Runtime> Client<R> {
+            $($(#[$doc])*
+            pub async fn $name(&self, $($argument: $type),*) -> crate::client::CallResult<$method> {
+                self.call::<$method>(&$params).await
+            })+
+        }
+    };
+}
+windlass::for_each_client_call!(calls);
+
+macro_rules! listings {
+    ($($(#[$doc:meta])* $name:ident = $page:ident.$entries:ident -> $entry:ident;)+) => {
+        impl<R: Runtime> Client<R> {
+            $($(#[$doc])*
+            pub async fn $name(&self) -> Result<Vec<$entry>, Error> {
+                all_pages!(self, $page, $entries, .await)
+            })+
+        }
+    };
+}
+windlass::for_each_client_listing!(listings);
+
+/// Sets up a client.
+pub struct ClientBuilder<R: Runtime> {
+    settings: ClientSettings<Answer>,
+    runtime: PhantomData<R>,
+}
+
+impl<R: Runtime> ClientBuilder<R> {
+    client_settings!();
+
+    /// Answers the server's questions to the user, by forms.
+    #[must_use]
+    pub fn on_elicit<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(ElicitParams) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.settings.inputs.elicit = Some(Arc::new(move |request| match request {
+            InputRequest::Elicit(params) => {
+                let answer = handler(params);
+                Box::pin(async move { answer.await.map(InputResponse::from) })
+            }
+            _ => Box::pin(async { Err(no_handler()) }),
+        }));
+        self.declare(ClientCapabilities::with_form_elicitation)
+    }
+
+    /// Answers the server's questions to the user, by forms and by pages to visit.
+    #[must_use]
+    pub fn on_elicit_with_urls<F, A>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitParams) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.on_elicit(handler).declare(ClientCapabilities::with_url_elicitation)
+    }
+
+    /// Answers the server's questions to the model.
+    #[must_use]
+    pub fn on_sample<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+    {
+        self.settings.inputs.sample = Some(Arc::new(move |request| match request {
+            InputRequest::Sample(params) => {
+                let answer = handler(params);
+                Box::pin(async move { answer.await.map(InputResponse::from) })
+            }
+            _ => Box::pin(async { Err(no_handler()) }),
+        }));
+        self.declare(ClientCapabilities::with_sampling)
+    }
+
+    /// Tells the server which roots there are.
+    #[must_use]
+    pub fn on_roots<F, A>(mut self, handler: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<ListRootsResult, RpcError>> + Send + 'static,
+    {
+        self.settings.inputs.roots = Some(Arc::new(move |_| {
+            let answer = handler();
+            Box::pin(async move { answer.await.map(InputResponse::from) })
+        }));
+        self.declare(|capabilities| capabilities.with_roots(true))
+    }
+
+    /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be started, or there is no common protocol version.
+    pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
+        let core = ClientCore::new(self.settings, to.into());
+        let wakeup = Arc::new(Wakeup::default());
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), wakeup: wakeup.clone(), runtime: PhantomData });
+        R::spawn(drive::<R, _>(driven, wakeup.clone()));
+        // The guard exists from here on, so that dropping this future ends the attempt.
+        let guard = Arc::new(Guard { core: core.clone(), wakeup });
+        poll_fn(|context| core.poll_ready(context)).await?;
+        Ok(Client { core, guard, style: CallStyle::default(), runtime: PhantomData })
+    }
+}
+
+struct DrivenClient<R> {
+    core: Arc<ClientCore<Answer>>,
+    wakeup: Arc<Wakeup>,
+    runtime: PhantomData<R>,
+}
+
+impl<R: Runtime> Driven for DrivenClient<R> {
+    fn turn(self: &Arc<Self>) -> Interest {
+        let mut actions = Vec::new();
+        loop {
+            let interest = self.core.turn(&mut actions);
+            if actions.is_empty() {
+                return interest;
+            }
+            for action in actions.drain(..) {
+                let Some((reply, request)) = self.core.perform(action) else { continue };
+                let wakeup = self.wakeup.clone();
+                let answering = Answering::new(self.core.clone(), reply, move || wakeup.wake());
+                let answer = self.core.inputs.for_request(&request).map(|handler| handler(*request));
+                R::spawn(async move {
+                    answering.answer(match answer {
+                        Some(answer) => answer.await,
+                        None => Err(no_handler()),
+                    });
+                });
+            }
+            if interest.finished {
+                return interest;
+            }
+        }
+    }
+
+    driven_by_hub!();
+}

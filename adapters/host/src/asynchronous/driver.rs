@@ -1,0 +1,118 @@
+//! One future per connection: it lets the machine work, and waits for its stream, its deadline and its callers.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
+
+use super::{BoxFuture, Direction, Runtime, Wakeup};
+use crate::Clock;
+use crate::hub::{Driven, Interest};
+
+/// After this many rounds without waiting, others get a turn on the thread.
+const FAIR_ROUNDS: u32 = 32;
+
+/// Drives a machine until its connection is over.
+pub(super) async fn drive<R: Runtime, D: Driven>(driven: Arc<D>, wakeup: Arc<Wakeup>) {
+    let mut driver = Driver::<R> { stream: None, timer: None, clock: driven.clock() };
+    poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
+}
+
+struct Driver<R: Runtime> {
+    stream: Option<Stream<R>>,
+    timer: Option<(Instant, BoxFuture<()>)>,
+    clock: Clock,
+}
+
+struct Stream<R: Runtime> {
+    conn: ConnId,
+    input: R::Watched,
+    output: R::Watched,
+}
+
+impl<R: Runtime> Driver<R> {
+    fn poll<D: Driven>(&mut self, driven: &Arc<D>, wakeup: &Wakeup, context: &mut Context<'_>) -> Poll<()> {
+        // First of all, so that a call which comes while this runs is not missed.
+        wakeup.register(context.waker());
+        for _ in 0..FAIR_ROUNDS {
+            let interest = driven.turn();
+            self.watch_stream(driven);
+            if interest.finished {
+                return Poll::Ready(());
+            }
+            if !self.poll_once(driven, interest, context) {
+                return Poll::Pending;
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Watches the stream that the machine has now. One that is gone is let go, so that it is really closed.
+    fn watch_stream<D: Driven>(&mut self, driven: &Arc<D>) {
+        let current = driven.stream();
+        if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|(conn, ..)| *conn) {
+            return;
+        }
+        self.stream = None;
+        let Some((conn, input, output)) = current else { return };
+        let watched = R::watch(input, Direction::Read)
+            .and_then(|input| Ok(Stream { conn, input, output: R::watch(output, Direction::Write)? }));
+        match watched {
+            Ok(stream) => self.stream = Some(stream),
+            Err(error) => driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string())),
+        }
+    }
+
+    /// Does what can be done now; false if that was nothing, so that it is time to wait.
+    fn poll_once<D: Driven>(&mut self, driven: &Arc<D>, interest: Interest, context: &mut Context<'_>) -> bool {
+        let mut progress = false;
+        if let Some(stream) = &self.stream {
+            if interest.write {
+                let flush = &mut || driven.flush();
+                progress |= R::poll_io(&stream.output, Direction::Write, context, flush).is_ready();
+            }
+            match R::poll_io(&stream.input, Direction::Read, context, &mut || driven.read()) {
+                Poll::Ready(Ok(())) => progress = true,
+                Poll::Ready(Err(error)) => {
+                    driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                    progress = true;
+                }
+                Poll::Pending => {}
+            }
+        } else {
+            // A stream that could not be watched has been reported: the machine has something to say about it.
+            progress |= driven.stream().is_some();
+        }
+        if self.poll_timer(interest.deadline, context) {
+            driven.handle_timeout();
+            progress = true;
+        }
+        progress
+    }
+
+    /// Whether the deadline has come.
+    fn poll_timer(&mut self, deadline: Option<Instant>, context: &mut Context<'_>) -> bool {
+        let Some(deadline) = deadline else {
+            self.timer = None;
+            return false;
+        };
+        if deadline <= self.clock.now() {
+            return true;
+        }
+        // A timer that fires early is harmless, and setting one anew for every call is not free.
+        let timer = match &mut self.timer {
+            Some((set, timer)) if *set <= deadline => timer,
+            _ => {
+                let timer = R::sleep_until(self.clock.to_std(deadline));
+                &mut self.timer.insert((deadline, timer)).1
+            }
+        };
+        if timer.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        self.timer = None;
+        true
+    }
+}

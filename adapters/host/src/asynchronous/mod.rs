@@ -1,0 +1,74 @@
+//! The handles and the driver of the asynchronous adapters.
+//!
+//! tokio, async-std and smol differ in how one waits for a descriptor, sleeps and spawns: that is [`Runtime`], and all
+//! that an adapter writes. Everything else is here, once.
+
+mod client;
+mod driver;
+mod server;
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+#[cfg(feature = "async-io")]
+pub mod async_io;
+
+pub use crate::hub::Direction;
+pub use client::{Client, ClientBuilder, Subscription};
+pub use server::{Handler, Server, ServerBuilder};
+
+/// A future that can be kept and moved between threads.
+pub type BoxFuture<V> = Pin<Box<dyn Future<Output = V> + Send>>;
+
+/// What an adapter has to know of its runtime.
+pub trait Runtime: Send + Sync + 'static {
+    /// A descriptor that the runtime watches.
+    type Watched: Send + Unpin;
+
+    /// Begins to watch a non-blocking descriptor.
+    ///
+    /// # Errors
+    ///
+    /// When the runtime cannot watch it.
+    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Self::Watched>;
+
+    /// Runs `operation` when the descriptor is ready; pending while the operation says `WouldBlock`.
+    fn poll_io(
+        watched: &Self::Watched,
+        direction: Direction,
+        context: &mut Context<'_>,
+        operation: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Poll<io::Result<()>>;
+
+    /// A future that is ready at `instant`.
+    fn sleep_until(instant: Instant) -> BoxFuture<()>;
+
+    /// Runs a future in the background.
+    fn spawn(future: impl Future<Output = ()> + Send + 'static);
+}
+
+/// Makes the driver look again after somebody called the machine.
+#[derive(Debug, Default)]
+pub(crate) struct Wakeup(Mutex<Option<Waker>>);
+
+impl Wakeup {
+    fn register(&self, waker: &Waker) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *slot {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    pub(crate) fn wake(&self) {
+        let waker = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Servers.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use windlass::model::*;
+use windlass::server::{HandlerError, Reply};
+
+use super::driver::drive;
+use super::{BoxFuture, Runtime, Wakeup};
+use crate::completion::Slot;
+use crate::endpoint::{Connector, Endpoint};
+use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::server::{
+    Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
+    server_settings, start_call,
+};
+use crate::{Error, ServeError};
+
+/// What is registered for a tool, a resource, a prompt or a completion.
+pub type Handler = Arc<dyn Fn(Context) -> BoxFuture<Result<Reply, HandlerError>> + Send + Sync>;
+
+/// A running server. Clones are the same server.
+pub struct Server<R: Runtime> {
+    core: Arc<ServerCore<Handler>>,
+    runtime: PhantomData<R>,
+}
+
+impl<R: Runtime> Clone for Server<R> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), runtime: PhantomData }
+    }
+}
+
+impl<R: Runtime> Server<R> {
+    /// A server that introduces itself by this name and version, to be filled and started.
+    pub fn builder(name: &str, version: &str) -> ServerBuilder<R> {
+        ServerBuilder { settings: ServerSettings::new(name, version), runtime: PhantomData }
+    }
+
+    server_handle!();
+
+    /// Adds a tool, or replaces the one of that name. Clients are told.
+    pub fn add_tool<F, A, O, T>(&self, tool: Tool, handler: F)
+    where
+        F: Fn(Context, A) -> O + Send + Sync + 'static,
+        A: DeserializeOwned + Send,
+        O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+        T: Into<CallToolResult>,
+    {
+        self.core.change(|machine, _| machine.registry().add_tool(tool, tool_handler(handler)));
+    }
+
+    /// Adds a resource, or replaces the one at that URI. Clients are told.
+    pub fn add_resource<F, O>(&self, resource: Resource, handler: F)
+    where
+        F: Fn(Context, ResourceRequest) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<ReadResourceResult, HandlerError>> + Send + 'static,
+    {
+        self.core.change(|machine, _| machine.registry().add_resource(resource, resource_handler(handler)));
+    }
+
+    /// Adds a prompt, or replaces the one of that name. Clients are told.
+    pub fn add_prompt<F, O>(&self, prompt: Prompt, handler: F)
+    where
+        F: Fn(Context, BTreeMap<String, String>) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<GetPromptResult, HandlerError>> + Send + 'static,
+    {
+        self.core.change(|machine, _| machine.registry().add_prompt(prompt, prompt_handler(handler)));
+    }
+
+    /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
+    /// works in both.
+    pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::of::<M>(None);
+        start_call(&self.core, M::NAME, params, &Default::default(), slot.clone())?;
+        poll_fn(|context| slot.poll(context)).await
+    }
+
+    /// Ends the connection, and returns when the last words are written.
+    pub async fn close(&self) -> Result<(), ServeError> {
+        self.core.change(|machine, now| machine.close(now));
+        self.wait_closed().await
+    }
+
+    /// Waits until the connection is over.
+    pub async fn wait_closed(&self) -> Result<(), ServeError> {
+        ServeError::from_close(poll_fn(|context| self.core.poll_closed(context)).await)
+    }
+}
+
+/// Fills a server and starts it.
+pub struct ServerBuilder<R: Runtime> {
+    settings: ServerSettings<Handler>,
+    runtime: PhantomData<R>,
+}
+
+impl<R: Runtime> ServerBuilder<R> {
+    server_settings!();
+
+    /// Adds a tool. Arguments that do not fit `A` are told to the caller as a result marked as an error.
+    #[must_use]
+    pub fn tool<F, A, O, T>(mut self, tool: Tool, handler: F) -> Self
+    where
+        F: Fn(Context, A) -> O + Send + Sync + 'static,
+        A: DeserializeOwned + Send,
+        O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+        T: Into<CallToolResult>,
+    {
+        self.settings.registry.add_tool(tool, tool_handler(handler));
+        self
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource<F, O>(mut self, resource: Resource, handler: F) -> Self
+    where
+        F: Fn(Context, ResourceRequest) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<ReadResourceResult, HandlerError>> + Send + 'static,
+    {
+        self.settings.registry.add_resource(resource, resource_handler(handler));
+        self
+    }
+
+    /// Adds a template for resources.
+    ///
+    /// # Errors
+    ///
+    /// When its URI template cannot be matched.
+    pub fn resource_template<F, O>(mut self, template: ResourceTemplate, handler: F) -> Result<Self, UriTemplateError>
+    where
+        F: Fn(Context, ResourceRequest) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<ReadResourceResult, HandlerError>> + Send + 'static,
+    {
+        self.settings.registry.add_resource_template(template, resource_handler(handler))?;
+        Ok(self)
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt<F, O>(mut self, prompt: Prompt, handler: F) -> Self
+    where
+        F: Fn(Context, BTreeMap<String, String>) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<GetPromptResult, HandlerError>> + Send + 'static,
+    {
+        self.settings.registry.add_prompt(prompt, prompt_handler(handler));
+        self
+    }
+
+    /// Completes an argument of a prompt.
+    #[must_use]
+    pub fn prompt_completion<F, O>(mut self, prompt: &str, argument: &str, handler: F) -> Self
+    where
+        F: Fn(Context, CompleteParams) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<CompleteResult, HandlerError>> + Send + 'static,
+    {
+        self.settings.registry.add_prompt_completion(prompt, argument, completion_handler(handler));
+        self
+    }
+
+    /// Completes a variable of a resource template.
+    #[must_use]
+    pub fn resource_completion<F, O>(mut self, uri_template: &str, variable: &str, handler: F) -> Self
+    where
+        F: Fn(Context, CompleteParams) -> O + Send + Sync + 'static,
+        O: Future<Output = Result<CompleteResult, HandlerError>> + Send + 'static,
+    {
+        self.settings.registry.add_resource_completion(uri_template, variable, completion_handler(handler));
+        self
+    }
+
+    /// Starts to serve in the background.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no entropy to give.
+    pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
+        let wakeup = Arc::new(Wakeup::default());
+        let wake = wakeup.clone();
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(move || wake.wake()))?;
+        let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
+        R::spawn(drive::<R, _>(driven, wakeup));
+        Ok(Server { core, runtime: PhantomData })
+    }
+
+    /// Serves a stream until its client is done.
+    ///
+    /// # Errors
+    ///
+    /// When the connection ends in another way than by the client closing it.
+    pub async fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
+        self.start(endpoint)?.wait_closed().await
+    }
+
+    /// Serves standard input and output until the client is done. From then on nothing else in the process can write
+    /// to standard output: what is printed goes to standard error.
+    ///
+    /// # Errors
+    ///
+    /// When they have been taken already, or the connection ends in another way than by the client closing it.
+    pub async fn serve_stdio(self) -> Result<(), ServeError> {
+        self.serve(Endpoint::own_stdio()?).await
+    }
+}
+
+fn tool_handler<F, A, O, T>(handler: F) -> Handler
+where
+    F: Fn(Context, A) -> O + Send + Sync + 'static,
+    A: DeserializeOwned + Send,
+    O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+    T: Into<CallToolResult>,
+{
+    Arc::new(move |context| match arguments::of_tool(&context) {
+        Ok(arguments) => {
+            let outcome = handler(context, arguments);
+            Box::pin(async move { Ok(Reply::Tool(outcome.await?.into())) })
+        }
+        Err(error) => Box::pin(async move { Err(error) }),
+    })
+}
+
+macro_rules! handlers {
+    ($($function:ident($arguments:ident: $argument:ty) -> $result:ty;)+) => {
+        $(fn $function<F, O>(handler: F) -> Handler
+        where
+            F: Fn(Context, $argument) -> O + Send + Sync + 'static,
+            O: Future<Output = Result<$result, HandlerError>> + Send + 'static,
+        {
+            Arc::new(move |context| match arguments::$arguments(&context) {
+                Ok(arguments) => {
+                    let outcome = handler(context, arguments);
+                    Box::pin(async move { outcome.await.map(Reply::from) })
+                }
+                Err(error) => Box::pin(async move { Err(error) }),
+            })
+        })+
+    };
+}
+
+handlers! {
+    resource_handler(of_resource: ResourceRequest) -> ReadResourceResult;
+    prompt_handler(of_prompt: BTreeMap<String, String>) -> GetPromptResult;
+    completion_handler(of_completion: CompleteParams) -> CompleteResult;
+}
+
+struct DrivenServer<R> {
+    core: Arc<ServerCore<Handler>>,
+    runtime: PhantomData<R>,
+}
+
+impl<R: Runtime> Driven for DrivenServer<R> {
+    fn turn(self: &Arc<Self>) -> Interest {
+        let mut actions = Vec::new();
+        loop {
+            let interest = self.core.turn(&mut actions);
+            if actions.is_empty() {
+                return interest;
+            }
+            for action in actions.drain(..) {
+                match action {
+                    ServerAction::Finish(token) => token.finish(),
+                    ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                    ServerAction::Invoke(reply, handler, invocation, cancellation) => {
+                        let core = self.core.clone();
+                        let context = Context::new(invocation, cancellation, core.clone());
+                        let outcome = handler(context.clone());
+                        let responding = Responding::new(core, reply);
+                        R::spawn(async move {
+                            let outcome = context.outcome(outcome.await);
+                            responding.respond(outcome);
+                        });
+                    }
+                }
+            }
+            if interest.finished {
+                return interest;
+            }
+        }
+    }
+
+    driven_by_hub!();
+}

@@ -1,0 +1,425 @@
+//! What the client handles of all adapters share: settings, handlers, and what becomes of a machine's events.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass::client::{
+    CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, ServerNotification,
+};
+use windlass::link::stdio::StdioClient;
+use windlass::model::{Implementation, InputRequest, ProgressParams, SubscriptionFilter};
+use windlass::{CloseReason, RpcError, SendError};
+
+use crate::completion::{ProgressHandler, Token};
+use crate::endpoint::Connector;
+use crate::hub::{Hub, Interest, Program};
+use crate::{Clock, ConnectError, Error, Grace};
+
+/// The machine of a client.
+pub(crate) type Machine = StdioClient<Token>;
+
+/// A handler for requests for input, which gives `A` to be turned into an answer.
+pub(crate) type InputHandler<A> = Arc<dyn Fn(InputRequest) -> A + Send + Sync>;
+
+/// What a program has to say to a server's notifications.
+pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sync>;
+
+/// How a client is set up, before it is connected.
+pub(crate) struct ClientSettings<A> {
+    pub(crate) config: ClientConfig,
+    pub(crate) inputs: InputHandlers<A>,
+    pub(crate) on_notification: Option<NotificationHandler>,
+    pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    pub(crate) grace: Grace,
+}
+
+/// The handlers for requests for input.
+pub(crate) struct InputHandlers<A> {
+    pub(crate) elicit: Option<InputHandler<A>>,
+    pub(crate) sample: Option<InputHandler<A>>,
+    pub(crate) roots: Option<InputHandler<A>>,
+}
+
+impl<A> ClientSettings<A> {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self {
+            config: ClientConfig::new(Implementation::new(name, version)),
+            inputs: InputHandlers { elicit: None, sample: None, roots: None },
+            on_notification: None,
+            on_malformed: None,
+            grace: Grace::default(),
+        }
+    }
+}
+
+impl<A> InputHandlers<A> {
+    pub(crate) fn for_request(&self, request: &InputRequest) -> Option<&InputHandler<A>> {
+        match request {
+            InputRequest::Elicit(_) => self.elicit.as_ref(),
+            InputRequest::Sample(_) => self.sample.as_ref(),
+            InputRequest::Roots(_) => self.roots.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Something to do once the machine is free.
+pub(crate) enum ClientAction {
+    /// Wake whoever waits for a call.
+    Finish(Token),
+    /// Tell of progress.
+    Progress(ProgressHandler, ProgressParams),
+    /// Answer a request for input.
+    Input(InputReply, Box<InputRequest>),
+    /// Tell of a notification.
+    Notification(ServerNotification),
+    /// Tell of something that was no message.
+    Malformed(String),
+}
+
+/// What a client's driver and handles share.
+pub(crate) struct ClientCore<A> {
+    pub(crate) hub: Mutex<Hub<Machine>>,
+    status: Mutex<Status>,
+    pub(crate) inputs: InputHandlers<A>,
+    on_notification: Option<NotificationHandler>,
+    on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    pub(crate) page_limit: usize,
+}
+
+/// Where the connection is, as far as handles care.
+#[derive(Default)]
+struct Status {
+    peer: Option<Arc<Peer>>,
+    closed: Option<CloseReason>,
+    wakers: Vec<Waker>,
+}
+
+impl Status {
+    fn change(&mut self, change: impl FnOnce(&mut Self)) {
+        change(self);
+        for waker in std::mem::take(&mut self.wakers) {
+            waker.wake();
+        }
+    }
+
+    fn wait<V>(&mut self, context: &Context<'_>) -> Poll<V> {
+        if !self.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            self.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl<A> ClientCore<A> {
+    pub(crate) fn new(settings: ClientSettings<A>, connector: Connector) -> Arc<Self> {
+        let ClientSettings { config, inputs, on_notification, on_malformed, grace } = settings;
+        let clock = Clock::new();
+        let page_limit = config.limits.pages;
+        let machine = StdioClient::new(config, clock.now());
+        Arc::new(Self {
+            hub: Mutex::new(Hub::new(machine, clock, connector, grace)),
+            status: Mutex::default(),
+            inputs,
+            on_notification,
+            on_malformed,
+            page_limit,
+        })
+    }
+
+    pub(crate) fn hub(&self) -> MutexGuard<'_, Hub<Machine>> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the machine do all it can.
+    pub(crate) fn turn(&self, actions: &mut Vec<ClientAction>) -> Interest {
+        self.hub().turn(self, actions)
+    }
+
+    /// Does what needs no runtime; gives back what does.
+    pub(crate) fn perform(&self, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
+        match action {
+            ClientAction::Finish(token) => token.finish(),
+            ClientAction::Progress(handler, params) => handler(params),
+            ClientAction::Notification(notification) => {
+                if let Some(handler) = &self.on_notification {
+                    handler(notification);
+                }
+            }
+            ClientAction::Malformed(detail) => {
+                if let Some(handler) = &self.on_malformed {
+                    handler(detail);
+                }
+            }
+            ClientAction::Input(reply, request) => return Some((reply, request)),
+        }
+        None
+    }
+
+    /// Starts a call. `Ok` means that the token will be completed.
+    pub(crate) fn start<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: Token,
+    ) -> Result<CallId, SendError> {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.call_raw(method, params, options, token, now).map_err(|refused| refused.why)
+    }
+
+    pub(crate) fn listen(
+        &self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: Token,
+    ) -> Result<CallId, SendError> {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.listen(filter, options, token, now).map_err(|refused| refused.why)
+    }
+
+    pub(crate) fn cancel(&self, call: CallId, reason: &str) {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.cancel(call, reason, now);
+    }
+
+    pub(crate) fn respond(&self, reply: InputReply, answer: Result<InputResponse, RpcError>) {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.respond(reply, answer, now);
+    }
+
+    pub(crate) fn notify_roots_changed(&self) -> Result<(), SendError> {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now)
+    }
+
+    pub(crate) fn close(&self) {
+        let mut hub = self.hub();
+        let now = hub.now();
+        hub.machine.close(now);
+    }
+
+    /// The peer, once the connection is negotiated; why not, if it never will be.
+    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<Result<Arc<Peer>, ConnectError>> {
+        let mut status = self.status();
+        if let Some(peer) = &status.peer {
+            return Poll::Ready(Ok(peer.clone()));
+        }
+        match status.closed.clone() {
+            None => status.wait(context),
+            Some(reason) => {
+                drop(status);
+                Poll::Ready(Err(ConnectError::new(reason, self.stderr_at_end())))
+            }
+        }
+    }
+
+    /// What the server said on its standard error, when it is as good as gone.
+    fn stderr_at_end(&self) -> Vec<String> {
+        /// What a dead server wrote arrives within moments; a living one is not waited for.
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let tail = self.hub().stderr();
+        tail.map(|tail| tail.lines_at_end(PATIENCE)).unwrap_or_default()
+    }
+
+    /// Why the connection is over, once everything about it is.
+    pub(crate) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<CloseReason> {
+        let ending = self.hub().ending();
+        let mut status = self.status();
+        match status.closed.clone() {
+            None => status.wait(context),
+            Some(reason) => ending.poll_ended(context).map(|()| reason),
+        }
+    }
+
+    pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
+        self.status().peer.clone()
+    }
+
+    pub(crate) fn closed(&self) -> Option<CloseReason> {
+        self.status().closed.clone()
+    }
+}
+
+impl<A> Program<Machine> for ClientCore<A> {
+    type Action = ClientAction;
+
+    fn take(&self, event: ClientEvent<'_, Token>, actions: &mut Vec<ClientAction>) {
+        match event {
+            ClientEvent::Completed { token, outcome, .. } => {
+                token.complete(outcome);
+                actions.push(ClientAction::Finish(token));
+            }
+            ClientEvent::Update { token, update, .. } => {
+                if let Some((handler, params)) = token.update(update) {
+                    actions.push(ClientAction::Progress(handler, params));
+                }
+            }
+            ClientEvent::Input { reply, request } => actions.push(ClientAction::Input(reply, request)),
+            ClientEvent::Notification { method, params } => {
+                if self.on_notification.is_some() {
+                    let notification = ServerNotification::read(&method, params.as_deref());
+                    actions.push(ClientAction::Notification(notification));
+                }
+            }
+            ClientEvent::Malformed(malformed) => {
+                if self.on_malformed.is_some() {
+                    actions.push(ClientAction::Malformed(malformed.to_string()));
+                }
+            }
+            ClientEvent::Ready(peer) => self.status().change(|status| status.peer = Some(peer)),
+            ClientEvent::Closed(reason) => self.status().change(|status| status.closed = Some(reason)),
+            // An answer to an input that nobody waits for is ignored by the machine.
+            _ => {}
+        }
+    }
+}
+
+/// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.
+pub(crate) struct Answering<A: 'static, W: Fn()> {
+    core: Arc<ClientCore<A>>,
+    reply: Option<InputReply>,
+    wake: W,
+}
+
+impl<A, W: Fn()> Answering<A, W> {
+    pub(crate) fn new(core: Arc<ClientCore<A>>, reply: InputReply, wake: W) -> Self {
+        Self { core, reply: Some(reply), wake }
+    }
+
+    pub(crate) fn answer(mut self, answer: Result<InputResponse, RpcError>) {
+        self.give(answer);
+    }
+
+    fn give(&mut self, answer: Result<InputResponse, RpcError>) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, answer);
+            (self.wake)();
+        }
+    }
+}
+
+impl<A, W: Fn()> Drop for Answering<A, W> {
+    fn drop(&mut self) {
+        self.give(Err(RpcError::internal("the handler for the request panicked or was stopped")));
+    }
+}
+
+/// How a handle makes its calls: the options, and where progress goes.
+#[derive(Clone, Default)]
+pub(crate) struct CallStyle {
+    pub(crate) options: CallOptions,
+    pub(crate) on_progress: Option<ProgressHandler>,
+}
+
+impl CallStyle {
+    pub(crate) fn on_progress(&mut self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) {
+        self.options.progress = true;
+        self.on_progress = Some(Arc::new(handler));
+    }
+}
+
+/// The parts of a builder that are the same for every adapter.
+macro_rules! client_settings {
+    () => {
+        /// How long a call waits for its answer; zero waits for ever. The default is 30 seconds.
+        #[must_use]
+        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.settings.config.call_timeout = timeout;
+            self
+        }
+
+        /// Which era of the protocol to speak. By default the client finds out.
+        #[must_use]
+        pub fn negotiation(mut self, negotiation: windlass::client::Negotiation) -> Self {
+            self.settings.config.negotiation = negotiation;
+            self
+        }
+
+        /// Changes anything else about the client: timeouts, keep-alive, limits.
+        #[must_use]
+        pub fn configure(mut self, change: impl FnOnce(&mut windlass::client::ClientConfig)) -> Self {
+            change(&mut self.settings.config);
+            self
+        }
+
+        /// How long a child is given to exit at each step of its shutdown.
+        #[must_use]
+        pub fn grace(mut self, grace: $crate::Grace) -> Self {
+            self.settings.grace = grace;
+            self
+        }
+
+        /// Hears of the server's notifications that belong to no subscription. Called where the connection is driven:
+        /// do not block in it.
+        #[must_use]
+        pub fn on_notification(
+            mut self,
+            handler: impl Fn(windlass::client::ServerNotification) + Send + Sync + 'static,
+        ) -> Self {
+            self.settings.on_notification = Some(std::sync::Arc::new(handler));
+            self
+        }
+
+        /// Hears of lines of the server's that are no messages, for the log. They are skipped.
+        #[must_use]
+        pub fn on_malformed(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
+            self.settings.on_malformed = Some(std::sync::Arc::new(handler));
+            self
+        }
+
+        fn declare(
+            mut self,
+            declare: impl FnOnce(windlass::model::ClientCapabilities) -> windlass::model::ClientCapabilities,
+        ) -> Self {
+            let capabilities = std::mem::take(&mut self.settings.config.capabilities);
+            self.settings.config.capabilities = declare(capabilities);
+            self
+        }
+    };
+}
+pub(crate) use client_settings;
+
+/// Turns what is not there into an error of the peer's fault.
+pub(crate) fn no_handler() -> RpcError {
+    RpcError::method_not_found("this client has no handler for the request")
+}
+
+/// Follows all pages of a listing.
+macro_rules! all_pages {
+    ($client:expr, $page:ident, $entries:ident, $($await:tt)*) => {{
+        let mut pages = windlass::client::Pages::new($client.core.page_limit);
+        let mut all = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = $client.$page(cursor)$($await)*?;
+            all.extend(page.$entries);
+            match pages.next(page.next_cursor)? {
+                Some(next) => cursor = Some(next),
+                None => return Ok(all),
+            }
+        }
+    }};
+}
+pub(crate) use all_pages;
+
+/// The parameters of a tool's call.
+pub(crate) fn tool_params(name: &str, arguments: &impl Serialize) -> Result<windlass::model::CallToolParams, Error> {
+    let arguments =
+        windlass::Json::of(arguments).map_err(|error| Error::NotSent(SendError::Unencodable(error.to_string())))?;
+    Ok(windlass::model::CallToolParams::new(name).with_arguments(arguments))
+}
+
+/// The result of a call on a handle.
+pub(crate) type CallResult<M> = Result<<M as windlass::model::Method>::Output, Error>;

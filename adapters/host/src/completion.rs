@@ -1,0 +1,205 @@
+//! The token that goes into a machine with a call and comes back with its completion.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use windlass::client::{ServerNotification, Update};
+use windlass::model::{ProgressParams, SubscriptionFilter};
+use windlass::{CallError, Json};
+
+use crate::Error;
+
+/// What waits for a call, of whatever type its result is.
+pub trait Completion: Send + Sync {
+    /// The call is over. The outcome is decoded at once, because it borrows from the machine.
+    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>);
+
+    /// Wakes whoever waits. It comes after everything that happened before the completion has been told.
+    fn finish(&self);
+
+    /// Something happened to the call; returns what the program's callback is to be told outside.
+    fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)>;
+}
+
+/// A call's token.
+pub type Token = Arc<dyn Completion>;
+
+/// A callback for progress.
+pub type ProgressHandler = Arc<dyn Fn(ProgressParams) + Send + Sync>;
+
+/// Waits for a result of type `O`.
+pub(crate) struct Slot<O> {
+    decode: fn(&RawValue) -> Result<O, Error>,
+    on_progress: Option<ProgressHandler>,
+    state: Mutex<SlotState<O>>,
+}
+
+struct SlotState<O> {
+    outcome: Option<Result<O, Error>>,
+    finished: bool,
+    waker: Option<Waker>,
+}
+
+impl<O: Send> Slot<O> {
+    fn new(decode: fn(&RawValue) -> Result<O, Error>, on_progress: Option<ProgressHandler>) -> Arc<Self> {
+        let state = SlotState { outcome: None, finished: false, waker: None };
+        Arc::new(Self { decode, on_progress, state: Mutex::new(state) })
+    }
+
+    /// The outcome, if it is there.
+    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<O, Error>> {
+        let mut state = self.lock();
+        if state.finished {
+            if let Some(outcome) = state.outcome.take() {
+                return Poll::Ready(outcome);
+            }
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SlotState<O>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot<Json> {
+    /// Waits for a result as it comes.
+    pub(crate) fn raw(on_progress: Option<ProgressHandler>) -> Arc<Self> {
+        Self::new(|result| Ok(Json::from(result)), on_progress)
+    }
+}
+
+impl<O: Send + DeserializeOwned> Slot<O> {
+    /// Waits for the result of a method.
+    pub(crate) fn of<M: windlass::model::Method<Output = O>>(on_progress: Option<ProgressHandler>) -> Arc<Self> {
+        Self::new(
+            |result| {
+                serde_json::from_str(result.get())
+                    .map_err(|error| Error::Undecodable { method: M::NAME, detail: error.to_string() })
+            },
+            on_progress,
+        )
+    }
+}
+
+impl<O: Send> Completion for Slot<O> {
+    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>) {
+        let outcome = outcome.map_err(Error::Call).and_then(|result| (self.decode)(&result));
+        self.lock().outcome = Some(outcome);
+    }
+
+    fn finish(&self) {
+        let mut state = self.lock();
+        state.finished = true;
+        if let Some(waker) = state.waker.take() {
+            drop(state);
+            waker.wake();
+        }
+    }
+
+    fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)> {
+        let Update::Progress(params) = update else { return None };
+        let handler = self.on_progress.clone()?;
+        Some((handler, serde_json::from_str(params.get()).ok()?))
+    }
+}
+
+/// The most notifications that a subscription keeps for a program that does not take them. The oldest go first: a
+/// change is told by the newest as well.
+const MOST_KEPT: usize = 1024;
+
+/// What a subscription receives.
+pub(crate) struct Feed {
+    state: Mutex<FeedState>,
+}
+
+#[derive(Default)]
+struct FeedState {
+    begun: Option<SubscriptionFilter>,
+    kept: VecDeque<ServerNotification>,
+    outcome: Option<Result<(), CallError>>,
+    finished: bool,
+    waker: Option<Waker>,
+}
+
+impl Feed {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default() })
+    }
+
+    /// What the server agreed to, once it has; an error if it ended the subscription before.
+    pub(crate) fn poll_begun(&self, context: &mut Context<'_>) -> Poll<Result<SubscriptionFilter, Error>> {
+        let mut state = self.lock();
+        if let Some(filter) = &state.begun {
+            return Poll::Ready(Ok(filter.clone()));
+        }
+        if state.finished {
+            let error = match &state.outcome {
+                Some(Err(error)) => error.clone(),
+                _ => CallError::InvalidResponse("the server ended the subscription before it began".into()),
+            };
+            return Poll::Ready(Err(Error::Call(error)));
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next notification; `None` when the subscription has ended.
+    pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<ServerNotification>> {
+        let mut state = self.lock();
+        if let Some(notification) = state.kept.pop_front() {
+            return Poll::Ready(Some(notification));
+        }
+        if state.finished {
+            return Poll::Ready(None);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FeedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Completion for Feed {
+    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>) {
+        self.lock().outcome = Some(outcome.map(|_| ()));
+    }
+
+    fn finish(&self) {
+        let mut state = self.lock();
+        state.finished = true;
+        wake(&mut state);
+    }
+
+    fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)> {
+        let mut state = self.lock();
+        match update {
+            Update::Subscribed(filter) => state.begun = Some(filter),
+            Update::Notification { method, params } => {
+                if state.kept.len() == MOST_KEPT {
+                    state.kept.pop_front();
+                }
+                state.kept.push_back(ServerNotification::read(&method, params.as_deref()));
+            }
+            _ => return None,
+        }
+        wake(&mut state);
+        None
+    }
+}
+
+fn wake(state: &mut FeedState) {
+    if let Some(waker) = state.waker.take() {
+        waker.wake();
+    }
+}

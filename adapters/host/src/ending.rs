@@ -1,0 +1,70 @@
+//! Waiting until what was opened is really gone: a child reaped, the last output written.
+
+use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::endpoint::Endpoint;
+use crate::{Grace, OutputPump};
+
+/// The end of streams and children, which takes its time in the background.
+#[derive(Debug, Default)]
+pub struct Ending {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many are being ended.
+    open: usize,
+    wakers: Vec<Waker>,
+}
+
+impl Ending {
+    /// Closes an endpoint. A child is given the chance to exit by itself, then made to.
+    pub(crate) fn end(self: &Arc<Self>, endpoint: Endpoint, grace: Grace) {
+        let Endpoint { input, output, child, pump } = endpoint;
+        // For a server that reads its standard input this is the sign to exit.
+        drop((input, output));
+        if let Some(child) = child {
+            self.lock().open += 1;
+            let ending = self.clone();
+            child.shut_down_with(grace, move |_| ending.ended());
+        }
+        if let Some(pump) = pump.filter(OutputPump::is_running) {
+            // The process must not exit before its last words are written.
+            self.lock().open += 1;
+            let ending = self.clone();
+            std::thread::spawn(move || {
+                let _ = pump.finish();
+                ending.ended();
+            });
+        }
+    }
+
+    fn ended(&self) {
+        let mut state = self.lock();
+        state.open -= 1;
+        if state.open == 0 {
+            for waker in std::mem::take(&mut state.wakers) {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Ready when nothing is left.
+    pub fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.open == 0 {
+            return Poll::Ready(());
+        }
+        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            state.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

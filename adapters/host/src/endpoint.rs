@@ -1,0 +1,163 @@
+//! A byte stream that the system gives us, and how to get one to the peer.
+
+use std::fmt;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use windlass::{ConnError, ConnErrorKind};
+
+use crate::{Child, Command, OutputPump, OwnStdio, StderrTail};
+
+/// One end of a byte stream: something to read from, something to write to, both non-blocking, and what is to be
+/// ended with it.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub(crate) input: Arc<OwnedFd>,
+    pub(crate) output: Arc<OwnedFd>,
+    /// The server at the other end, if it is a child of ours.
+    pub(crate) child: Option<Child>,
+    /// What still writes our standard output, if a thread does.
+    pub(crate) pump: Option<OutputPump>,
+}
+
+impl Endpoint {
+    /// An end that is made of any two descriptors that can be waited for: pipes, sockets, terminals.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be made non-blocking.
+    pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&input, true)?;
+        rustix::io::ioctl_fionbio(&output, true)?;
+        Ok(Self { input: Arc::new(input), output: Arc::new(output), child: None, pump: None })
+    }
+
+    /// Our own standard input and output, for a server.
+    ///
+    /// # Errors
+    ///
+    /// When they have been taken already, or the system is out of descriptors or threads.
+    pub fn own_stdio() -> io::Result<Self> {
+        let OwnStdio { input, output, pump } = OwnStdio::take()?;
+        Ok(Self { pump: Some(pump), ..Self::new(input, output)? })
+    }
+
+    /// Starts a server as a child process and takes its standard input and output.
+    fn spawn(command: &Command) -> Result<Self, ConnError> {
+        let not_opened = |detail: String| ConnError::new(ConnErrorKind::NotOpened, detail);
+        let mut child = Child::spawn(command).map_err(|error| not_opened(error.to_string()))?;
+        let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
+            return Err(not_opened("the child has no standard input or output".into()));
+        };
+        let endpoint =
+            Self::new(OwnedFd::from(stdout), OwnedFd::from(stdin)).map_err(|error| not_opened(error.to_string()))?;
+        Ok(Self { child: Some(child), ..endpoint })
+    }
+
+    /// What to wait for when there is something to read.
+    pub fn input(&self) -> &Arc<OwnedFd> {
+        &self.input
+    }
+
+    /// What to wait for when there is something to write.
+    pub fn output(&self) -> &Arc<OwnedFd> {
+        &self.output
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        retry(|| rustix::io::read(&self.input, &mut *buffer))
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        retry(|| rustix::io::write(&self.output, bytes))
+    }
+
+    /// What to wait for, for those that wait on borrowed descriptors.
+    pub fn descriptors(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
+        (self.input.as_fd(), self.output.as_fd())
+    }
+}
+
+/// A signal in the middle of a call is no reason to give it up.
+fn retry(mut operation: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match operation() {
+            Err(rustix::io::Errno::INTR) => {}
+            outcome => return outcome.map_err(io::Error::from),
+        }
+    }
+}
+
+impl TryFrom<UnixStream> for Endpoint {
+    type Error = io::Error;
+
+    fn try_from(stream: UnixStream) -> io::Result<Self> {
+        let output = stream.try_clone()?;
+        Self::new(stream.into(), output.into())
+    }
+}
+
+impl TryFrom<TcpStream> for Endpoint {
+    type Error = io::Error;
+
+    fn try_from(stream: TcpStream) -> io::Result<Self> {
+        // Messages are whole when they are written; waiting for more to send would only delay them.
+        stream.set_nodelay(true)?;
+        let output = stream.try_clone()?;
+        Self::new(stream.into(), output.into())
+    }
+}
+
+/// How to reach the peer. A machine may ask for it more than once.
+pub enum Connector {
+    /// Start it as a child process; asked again, start it anew.
+    Command(Box<Command>),
+    /// It is connected already, and cannot be connected again.
+    Connected(Option<Endpoint>),
+    /// Call this.
+    Custom(Box<dyn FnMut() -> io::Result<Endpoint> + Send>),
+}
+
+impl Connector {
+    /// Opens a stream to the peer.
+    pub(crate) fn open(&mut self) -> Result<Endpoint, ConnError> {
+        let not_opened = |detail: String| ConnError::new(ConnErrorKind::NotOpened, detail);
+        match self {
+            Self::Command(command) => Endpoint::spawn(command),
+            Self::Connected(endpoint) => endpoint
+                .take()
+                .ok_or_else(|| not_opened("the stream has ended, and there is no way to open another".into())),
+            Self::Custom(open) => open().map_err(|error| not_opened(error.to_string())),
+        }
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => f.debug_tuple("Command").field(command).finish(),
+            Self::Connected(endpoint) => f.debug_tuple("Connected").field(endpoint).finish(),
+            Self::Custom(_) => f.write_str("Custom(..)"),
+        }
+    }
+}
+
+impl From<Command> for Connector {
+    fn from(command: Command) -> Self {
+        Self::Command(Box::new(command))
+    }
+}
+
+impl From<Endpoint> for Connector {
+    fn from(endpoint: Endpoint) -> Self {
+        Self::Connected(Some(endpoint))
+    }
+}
+
+/// What a child said on its standard error, kept beyond the child.
+pub(crate) fn stderr_of(endpoint: &Endpoint) -> Option<StderrTail> {
+    endpoint.child.as_ref().map(Child::stderr)
+}

@@ -1,0 +1,322 @@
+//! A machine with its stream: everything that driving it takes, except for waiting.
+//!
+//! Reading and writing never block here. What differs between runtimes is how they wait until a stream is ready, the
+//! deadline has come or somebody calls; that is all an adapter adds.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
+
+use crate::ending::Ending;
+use crate::endpoint::{Connector, Endpoint, stderr_of};
+use crate::{Clock, Grace, StderrTail};
+
+/// What a program makes of a machine's events. Events borrow from the machine, so what takes time or calls back is
+/// kept as an action, to be performed when the machine is free again.
+pub trait Program<M: Machine> {
+    /// Something to do once the machine is free.
+    type Action;
+
+    /// Takes in an event.
+    fn take(&self, event: M::Event<'_>, actions: &mut Vec<Self::Action>);
+}
+
+/// A machine, its stream and its clock.
+pub struct Hub<M> {
+    /// The machine.
+    pub machine: M,
+    clock: Clock,
+    connector: Connector,
+    stream: Option<(ConnId, Endpoint)>,
+    stderr: Option<StderrTail>,
+    grace: Grace,
+    ending: Arc<Ending>,
+    finished: bool,
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interest {
+    /// When to call [`Hub::handle_timeout`].
+    pub deadline: Option<Instant>,
+    /// Whether there is something to write that could not be written yet.
+    pub write: bool,
+    /// Whether the connection is over: there is nothing to wait for.
+    pub finished: bool,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To us.
+    Read,
+    /// To the peer.
+    Write,
+}
+
+/// What a machine wants of its stream. An event would borrow from the machine; these do not.
+enum Wish {
+    Open(ConnId),
+    Close(ConnId),
+}
+
+impl<M: Machine> Hub<M> {
+    /// A hub that opens its stream through `connector` when the machine asks for it.
+    pub fn new(machine: M, clock: Clock, connector: Connector, grace: Grace) -> Self {
+        Self {
+            machine,
+            clock,
+            connector,
+            stream: None,
+            stderr: None,
+            grace,
+            ending: Arc::new(Ending::default()),
+            finished: false,
+        }
+    }
+
+    /// Lets the machine do all it can: events go to `program`, bytes that can be written at once are written.
+    pub fn turn<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Interest {
+        loop {
+            let deadline = self.poll(program, actions);
+            if self.flush() {
+                continue;
+            }
+            let write = self.stream.as_ref().is_some_and(|(conn, _)| !self.machine.write_buf(*conn).is_empty());
+            return Interest { deadline, write, finished: self.finished };
+        }
+    }
+
+    fn poll<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Instant> {
+        loop {
+            let wish = match self.machine.poll() {
+                Output::Event(event) => {
+                    program.take(event, actions);
+                    continue;
+                }
+                Output::Open { conn, .. } => Wish::Open(conn),
+                Output::Close(conn) => Wish::Close(conn),
+                Output::Idle { deadline } => return deadline,
+            };
+            match wish {
+                Wish::Open(conn) => self.open(conn),
+                Wish::Close(conn) => self.close(conn),
+            }
+        }
+    }
+
+    fn open(&mut self, conn: ConnId) {
+        // A second stream replaces the first.
+        self.end_stream();
+        match self.connector.open() {
+            Ok(endpoint) => {
+                self.stderr = stderr_of(&endpoint);
+                self.stream = Some((conn, endpoint));
+            }
+            Err(error) => self.machine.conn_failed(conn, error, self.clock.now()),
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        if self.stream.as_ref().is_some_and(|(open, _)| *open == conn) {
+            self.end_stream();
+        }
+        self.finished = true;
+    }
+
+    /// Closes the stream and ends the child at the other end, in the background.
+    fn end_stream(&mut self) {
+        if let Some((_, endpoint)) = self.stream.take() {
+            self.ending.end(endpoint, self.grace);
+        }
+    }
+
+    /// Writes what the stream takes. Returns whether the machine may have something new to say.
+    pub fn flush(&mut self) -> bool {
+        let Some((conn, endpoint)) = &self.stream else { return false };
+        let conn = *conn;
+        let mut progress = false;
+        loop {
+            let bytes = self.machine.write_buf(conn);
+            if bytes.is_empty() {
+                return progress;
+            }
+            let now = self.clock.now();
+            match endpoint.write(bytes) {
+                Ok(count) => self.machine.write_done(conn, count, now),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return progress,
+                Err(error) => {
+                    self.broke(conn, &error, now);
+                    return true;
+                }
+            }
+            progress = true;
+        }
+    }
+
+    /// Writes what the stream takes.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when that is not all.
+    pub fn flush_or_block(&mut self) -> io::Result<()> {
+        self.flush();
+        match &self.stream {
+            Some((conn, _)) if !self.machine.write_buf(*conn).is_empty() => Err(io::ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads once what the stream has.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when there is nothing to read now. Other failures go to the machine.
+    pub fn read(&mut self) -> io::Result<()> {
+        let Some((conn, endpoint)) = &self.stream else { return Ok(()) };
+        let conn = *conn;
+        let buffer = self.machine.read_buf(conn);
+        if buffer.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let outcome = endpoint.read(buffer);
+        let now = self.clock.now();
+        match outcome {
+            Ok(0) => self.machine.read_eof(conn, now),
+            Ok(count) => self.machine.read_done(conn, count, now),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            Err(error) => self.broke(conn, &error, now),
+        }
+        Ok(())
+    }
+
+    /// A stream that fails is over. A peer that is gone is seen by reading too, which has what it said last, so a
+    /// broken pipe on writing is left to that.
+    fn broke(&mut self, conn: ConnId, error: &io::Error, now: Instant) {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                let unwritten = self.machine.write_buf(conn).len();
+                self.machine.write_done(conn, unwritten, now);
+                while self.read_to_end(conn) {}
+            }
+            _ => {
+                let error = ConnError::new(ConnErrorKind::Broken, error.to_string());
+                self.machine.conn_failed(conn, error, now);
+            }
+        }
+    }
+
+    /// Reads what a peer that is gone has left behind; false at the end.
+    fn read_to_end(&mut self, conn: ConnId) -> bool {
+        let Some((_, endpoint)) = &self.stream else { return false };
+        let now = self.clock.now();
+        let buffer = self.machine.read_buf(conn);
+        match endpoint.read(buffer) {
+            Ok(count) if count > 0 => {
+                self.machine.read_done(conn, count, now);
+                true
+            }
+            // A writer may live on in a grandchild; for us the peer is gone all the same.
+            _ => {
+                self.machine.read_eof(conn, now);
+                false
+            }
+        }
+    }
+
+    /// The stream failed in the runtime's hands.
+    pub fn conn_failed(&mut self, conn: ConnId, error: ConnError) {
+        self.machine.conn_failed(conn, error, self.clock.now());
+    }
+
+    /// The deadline has come.
+    pub fn handle_timeout(&mut self) {
+        self.machine.handle_timeout(self.clock.now());
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The stream as it is now, to wait for.
+    pub fn stream(&self) -> Option<(ConnId, &Arc<OwnedFd>, &Arc<OwnedFd>)> {
+        self.stream.as_ref().map(|(conn, endpoint)| (*conn, endpoint.input(), endpoint.output()))
+    }
+
+    /// What the child said on its standard error, as far as it is kept.
+    pub fn stderr(&self) -> Option<StderrTail> {
+        self.stderr.clone()
+    }
+
+    /// The end of everything that was opened.
+    pub fn ending(&self) -> Arc<Ending> {
+        self.ending.clone()
+    }
+}
+
+impl<M> Drop for Hub<M> {
+    fn drop(&mut self) {
+        // A program that drops everything without closing still leaves no process behind.
+        if let Some((_, endpoint)) = self.stream.take() {
+            self.ending.end(endpoint, self.grace);
+        }
+    }
+}
+
+/// A machine with its program, as far as a driver is concerned.
+pub(crate) trait Driven: Send + Sync + 'static {
+    /// Lets the machine do all it can, and does what it wants done.
+    fn turn(self: &Arc<Self>) -> Interest;
+    /// Writes what the stream takes; `WouldBlock` if that is not all.
+    fn flush(&self) -> io::Result<()>;
+    /// Reads once; `WouldBlock` if there is nothing.
+    fn read(&self) -> io::Result<()>;
+    /// The deadline has come.
+    fn handle_timeout(&self);
+    /// The stream failed in the runtime's hands.
+    fn conn_failed(&self, conn: ConnId, error: ConnError);
+    /// The stream as it is now.
+    fn stream(&self) -> Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>;
+    /// The clock.
+    fn clock(&self) -> Clock;
+}
+
+/// What a driver does with a hub is the same whatever the program is.
+macro_rules! driven_by_hub {
+    () => {
+        fn flush(&self) -> std::io::Result<()> {
+            self.core.hub().flush_or_block()
+        }
+
+        fn read(&self) -> std::io::Result<()> {
+            self.core.hub().read()
+        }
+
+        fn handle_timeout(&self) {
+            self.core.hub().handle_timeout();
+        }
+
+        fn conn_failed(&self, conn: windlass::ConnId, error: windlass::ConnError) {
+            self.core.hub().conn_failed(conn, error);
+        }
+
+        fn stream(
+            &self,
+        ) -> Option<(windlass::ConnId, std::sync::Arc<std::os::fd::OwnedFd>, std::sync::Arc<std::os::fd::OwnedFd>)> {
+            self.core.hub().stream().map(|(conn, input, output)| (conn, input.clone(), output.clone()))
+        }
+
+        fn clock(&self) -> $crate::Clock {
+            self.core.hub().clock()
+        }
+    };
+}
+pub(crate) use driven_by_hub;

@@ -1,0 +1,461 @@
+//! What the servers of all adapters share: settings, the context of a handler, and what becomes of a machine's events.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windlass::client::CallOptions;
+use windlass::link::stdio::StdioServer;
+use windlass::model::{
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation, ListRootsResult,
+    LoggingLevel, LoggingMessageParams,
+};
+use windlass::server::{
+    Asking, Caller, HandlerError, Invocation, Invoked, Registry, Reply, ReplyTo, ServerConfig, ServerEvent,
+};
+use windlass::{CloseReason, Json, RequestKey, SendError};
+
+use crate::completion::Token;
+use crate::endpoint::Connector;
+use crate::hub::{Hub, Interest, Program};
+use crate::thread_waker::ThreadWaker;
+use crate::{Clock, Grace, seed};
+
+/// The machine of a server whose handlers are of type `H`.
+pub(crate) type Machine<H> = StdioServer<Token, H>;
+
+/// How a server is set up, before it serves.
+pub(crate) struct ServerSettings<H> {
+    pub(crate) config: ServerConfig,
+    pub(crate) registry: Registry<H>,
+}
+
+impl<H> ServerSettings<H> {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self { config: ServerConfig::new(Implementation::new(name, version)), registry: Registry::new() }
+    }
+}
+
+/// Something to do once the machine is free.
+pub(crate) enum ServerAction<H> {
+    /// Run a handler.
+    Invoke(ReplyTo, H, Arc<Invocation>, Arc<Cancellation>),
+    /// Wake whoever waits for a call of the server's own.
+    Finish(Token),
+    /// Tell a handler that it is not needed any more.
+    Cancel(Arc<Cancellation>),
+}
+
+/// What a server's driver, handlers and handles share.
+pub(crate) struct ServerCore<H: Clone> {
+    pub(crate) hub: Mutex<Hub<Machine<H>>>,
+    running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
+    closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
+    /// Makes the driver look again.
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl<H: Clone> ServerCore<H> {
+    pub(crate) fn new(
+        settings: ServerSettings<H>,
+        connector: Connector,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> std::io::Result<Arc<Self>> {
+        let ServerSettings { mut config, registry } = settings;
+        let clock = Clock::new();
+        config.unix_time_at_origin = clock.unix_time_at_origin();
+        let machine = StdioServer::new(config, registry, &seed()?, clock.now());
+        Ok(Arc::new(Self {
+            hub: Mutex::new(Hub::new(machine, clock, connector, Grace::default())),
+            running: Mutex::default(),
+            closed: Mutex::default(),
+            wake,
+        }))
+    }
+
+    pub(crate) fn hub(&self) -> MutexGuard<'_, Hub<Machine<H>>> {
+        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn turn(&self, actions: &mut Vec<ServerAction<H>>) -> Interest {
+        self.hub().turn(self, actions)
+    }
+
+    /// Gives a handler's outcome to the machine.
+    pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
+        self.running().remove(&reply.key());
+        {
+            let mut hub = self.hub();
+            let now = hub.now();
+            hub.machine.respond(reply, outcome, now);
+        }
+        (self.wake)();
+    }
+
+    /// Changes something about the machine from outside of its driver.
+    pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine<H>, windlass::Instant) -> V) -> V {
+        let value = {
+            let mut hub = self.hub();
+            let now = hub.now();
+            change(&mut hub.machine, now)
+        };
+        (self.wake)();
+        value
+    }
+
+    /// Why the connection is over, once everything about it is.
+    pub(crate) fn poll_closed(&self, context: &mut TaskContext<'_>) -> Poll<CloseReason> {
+        let ending = self.hub().ending();
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        match closed.0.clone() {
+            Some(reason) => ending.poll_ended(context).map(|()| reason),
+            None => {
+                closed.1.push(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<H: Clone> Program<Machine<H>> for ServerCore<H> {
+    type Action = ServerAction<H>;
+
+    fn take(&self, event: ServerEvent<'_, Token, H>, actions: &mut Vec<ServerAction<H>>) {
+        match event {
+            ServerEvent::Invoke { reply, handler, invocation } => {
+                let cancellation = Arc::new(Cancellation::default());
+                self.running().insert(reply.key(), cancellation.clone());
+                actions.push(ServerAction::Invoke(reply, handler, invocation, cancellation));
+            }
+            ServerEvent::Cancelled(key) => {
+                if let Some(cancellation) = self.running().remove(&key) {
+                    actions.push(ServerAction::Cancel(cancellation));
+                }
+            }
+            ServerEvent::Completed { token, outcome, .. } => {
+                token.complete(outcome);
+                actions.push(ServerAction::Finish(token));
+            }
+            ServerEvent::Closed(reason) => {
+                actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
+                let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+                closed.0 = Some(reason);
+                for waker in std::mem::take(&mut closed.1) {
+                    waker.wake();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Gives the outcome of a handler, whatever becomes of it: one that panics is answered for.
+pub(crate) struct Responding<H: Clone> {
+    core: Arc<ServerCore<H>>,
+    reply: Option<ReplyTo>,
+}
+
+impl<H: Clone> Responding<H> {
+    pub(crate) fn new(core: Arc<ServerCore<H>>, reply: ReplyTo) -> Self {
+        Self { core, reply: Some(reply) }
+    }
+
+    pub(crate) fn respond(mut self, outcome: Result<Reply, windlass::RpcError>) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, outcome);
+        }
+    }
+}
+
+impl<H: Clone> Drop for Responding<H> {
+    fn drop(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, Err(windlass::RpcError::internal("the handler panicked or was stopped")));
+        }
+    }
+}
+
+/// Whether a request is still wanted.
+#[derive(Debug, Default)]
+pub struct Cancellation {
+    cancelled: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
+}
+
+impl Cancellation {
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::SeqCst);
+        for waker in std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner)) {
+            waker.wake();
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
+    }
+
+    fn poll(&self, context: &mut TaskContext<'_>) -> Poll<()> {
+        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_cancelled() {
+            return Poll::Ready(());
+        }
+        if !wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+            wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// What a handler can do besides computing its result. Clones are the same context.
+#[derive(Clone)]
+pub struct Context {
+    invocation: Arc<Invocation>,
+    asking: Arc<Mutex<Asking>>,
+    cancellation: Arc<Cancellation>,
+    link: Arc<dyn Link>,
+}
+
+/// The way from a context back to its server.
+pub(crate) trait Link: Send + Sync {
+    fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>);
+    fn log(&self, key: RequestKey, message: &LoggingMessageParams);
+    fn resource_updated(&self, uri: &str);
+}
+
+impl<H: Clone + Send + Sync> Link for ServerCore<H> {
+    fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.change(|machine, _| machine.progress(key, progress, total, message));
+    }
+
+    fn log(&self, key: RequestKey, message: &LoggingMessageParams) {
+        self.change(|machine, _| machine.log(Some(key), message));
+    }
+
+    fn resource_updated(&self, uri: &str) {
+        self.change(|machine, _| machine.resource_updated(uri));
+    }
+}
+
+impl Context {
+    pub(crate) fn new(invocation: Arc<Invocation>, cancellation: Arc<Cancellation>, link: Arc<dyn Link>) -> Self {
+        let asking = Arc::new(Mutex::new(Asking::new(&invocation)));
+        Self { invocation, asking, cancellation, link }
+    }
+
+    /// Reports progress. `total` is what `progress` will be at the end, if that is known.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.link.progress(self.invocation.key, progress, total, message);
+    }
+
+    /// Logs to the client, if it wants messages of this severity.
+    pub fn log(&self, level: LoggingLevel, message: impl Into<String>) {
+        self.link.log(self.invocation.key, &LoggingMessageParams::text(level, message));
+    }
+
+    /// Logs structured data to the client, if it wants messages of this severity.
+    pub fn log_data(&self, level: LoggingLevel, data: Json) {
+        self.link.log(self.invocation.key, &LoggingMessageParams::new(level, data));
+    }
+
+    /// Tells those who subscribed that a resource has changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.link.resource_updated(uri);
+    }
+
+    /// Asks the user, under a name that is unique in this handler. The first time this ends the handler by its `?`;
+    /// it is run again with the answer.
+    pub fn elicit(&self, name: &str, params: impl Into<ElicitParams>) -> Result<ElicitResult, HandlerError> {
+        self.asking().elicit(name, params)
+    }
+
+    /// Asks the client's model, in the same way.
+    pub fn sample(&self, name: &str, params: CreateMessageParams) -> Result<CreateMessageResult, HandlerError> {
+        self.asking().sample(name, params)
+    }
+
+    /// Asks for the client's roots, in the same way.
+    pub fn roots(&self, name: &str) -> Result<ListRootsResult, HandlerError> {
+        self.asking().roots(name)
+    }
+
+    /// What [`keep`](Self::keep) kept before the handler was run again.
+    pub fn kept<V: DeserializeOwned>(&self) -> Option<V> {
+        self.asking().kept()
+    }
+
+    /// Keeps a value for when the handler is run again.
+    pub fn keep<V: Serialize + ?Sized>(&self, value: &V) -> Result<(), HandlerError> {
+        Ok(self.asking().keep(value)?)
+    }
+
+    /// Whether the client does not want the result any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
+    /// Waits until the client does not want the result any more.
+    pub async fn cancelled(&self) {
+        poll_fn(|context| self.cancellation.poll(context)).await;
+    }
+
+    /// Waits until the client does not want the result any more, but no longer than this; returns whether it came to
+    /// that. For handlers that are not asynchronous.
+    pub fn wait_cancelled(&self, at_most: Duration) -> bool {
+        let until = Instant::now() + at_most;
+        let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
+        let mut context = TaskContext::from_waker(&waker);
+        loop {
+            if self.cancellation.poll(&mut context).is_ready() {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            std::thread::park_timeout(left);
+        }
+    }
+
+    /// Who asks.
+    pub fn caller(&self) -> &Caller {
+        &self.invocation.caller
+    }
+
+    /// What is asked for.
+    pub fn request(&self) -> &Invoked {
+        &self.invocation.request
+    }
+
+    fn asking(&self) -> MutexGuard<'_, Asking> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What to answer.
+    pub(crate) fn outcome(&self, outcome: Result<Reply, HandlerError>) -> Result<Reply, windlass::RpcError> {
+        outcome.or_else(|error| error.into_outcome(&self.invocation.request, self.asking().clone()))
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("invocation", &self.invocation).finish_non_exhaustive()
+    }
+}
+
+/// What is to be read: a URI, with the variables of the template that it matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResourceRequest {
+    /// The URI.
+    pub uri: String,
+    /// The variables of the template.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Takes apart what a handler is invoked with.
+pub(crate) mod arguments {
+    use super::*;
+    use windlass::model::CompleteParams;
+
+    pub(crate) fn of_tool<A: DeserializeOwned>(context: &Context) -> Result<A, HandlerError> {
+        let Invoked::Tool { name, arguments } = context.request() else { return Err(misplaced()) };
+        arguments
+            .decode()
+            .map_err(|error| HandlerError::failed(format!("the arguments of {name:?} are wrong: {error}")))
+    }
+
+    pub(crate) fn of_resource(context: &Context) -> Result<ResourceRequest, HandlerError> {
+        let Invoked::Resource { uri, variables } = context.request() else { return Err(misplaced()) };
+        Ok(ResourceRequest { uri: uri.clone(), variables: variables.clone() })
+    }
+
+    pub(crate) fn of_prompt(context: &Context) -> Result<BTreeMap<String, String>, HandlerError> {
+        let Invoked::Prompt { arguments, .. } = context.request() else { return Err(misplaced()) };
+        Ok(arguments.clone())
+    }
+
+    pub(crate) fn of_completion(context: &Context) -> Result<CompleteParams, HandlerError> {
+        let Invoked::Completion(params) = context.request() else { return Err(misplaced()) };
+        Ok(params.clone())
+    }
+
+    /// The registry ties every handler to its kind, so this cannot be seen.
+    fn misplaced() -> HandlerError {
+        HandlerError::failed("a handler was invoked for something else than what it was registered for")
+    }
+}
+
+/// The parts of a server's builder that are the same for every adapter.
+macro_rules! server_settings {
+    () => {
+        /// Tells clients how the server wants to be used, for the model to read.
+        #[must_use]
+        pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+            self.settings.config.instructions = Some(instructions.into());
+            self
+        }
+
+        /// Changes anything else about the server: page size, caching, limits.
+        #[must_use]
+        pub fn configure(mut self, change: impl FnOnce(&mut windlass::server::ServerConfig)) -> Self {
+            change(&mut self.settings.config);
+            self
+        }
+    };
+}
+pub(crate) use server_settings;
+
+/// The handle of a running server, the same for every adapter.
+macro_rules! server_handle {
+    () => {
+        /// Removes a tool; false if there is none of that name. Clients are told.
+        pub fn remove_tool(&self, name: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_tool(name))
+        }
+
+        /// Removes a resource; false if there is none at that URI. Clients are told.
+        pub fn remove_resource(&self, uri: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource(uri))
+        }
+
+        /// Removes a prompt; false if there is none of that name. Clients are told.
+        pub fn remove_prompt(&self, name: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_prompt(name))
+        }
+
+        /// Tells those who subscribed that a resource has changed.
+        pub fn resource_updated(&self, uri: &str) {
+            self.core.change(|machine, _| machine.resource_updated(uri));
+        }
+
+        /// Logs to a legacy client, if it wants messages of this severity. Modern clients get only what belongs to a
+        /// request, by the handler's context.
+        pub fn log(&self, level: windlass::model::LoggingLevel, message: impl Into<String>) {
+            let message = windlass::model::LoggingMessageParams::text(level, message);
+            self.core.change(|machine, _| machine.log(None, &message));
+        }
+    };
+}
+pub(crate) use server_handle;
+
+/// Starts a call of the server's own.
+pub(crate) fn start_call<H: Clone, P: Serialize + ?Sized>(
+    core: &ServerCore<H>,
+    method: &str,
+    params: &P,
+    options: &CallOptions,
+    token: Token,
+) -> Result<(), SendError> {
+    core.change(|machine, now| machine.call_raw(method, params, options, token, now))
+        .map(|_| ())
+        .map_err(|refused| refused.why)
+}

@@ -1,0 +1,339 @@
+//! The client's handle.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use windlass::client::{CallId, CallOptions, InputResponse, Peer, ServerNotification};
+use windlass::model::*;
+use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
+
+use super::Drive;
+use super::engine::Engine;
+use super::pool::Pool;
+use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
+use crate::completion::{Feed, Slot, Token};
+use crate::endpoint::Connector;
+use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::{ConnectError, Error};
+
+/// What a handler for input gives.
+type Answer = Result<InputResponse, RpcError>;
+
+/// A connected client. Clones share the connection, from as many threads as there are; when the last one is dropped,
+/// it is closed.
+pub struct Client<D: Drive> {
+    core: Arc<ClientCore<Answer>>,
+    guard: Arc<Guard<D>>,
+    style: CallStyle,
+}
+
+/// Closes the connection when the last handle is gone.
+struct Guard<D: Drive>(Arc<Engine<D, DrivenClient>>);
+
+impl<D: Drive> Drop for Guard<D> {
+    fn drop(&mut self) {
+        self.0.driven.core.close();
+        self.0.turn_if_free();
+    }
+}
+
+impl<D: Drive> Clone for Client<D> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), guard: self.guard.clone(), style: self.style.clone() }
+    }
+}
+
+impl<D: Drive> Client<D> {
+    /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be started, or there is no common protocol version.
+    pub fn connect(to: impl Into<Connector>) -> Result<Self, ConnectError> {
+        Self::builder("windlass", env!("CARGO_PKG_VERSION")).connect(to)
+    }
+
+    /// A client that introduces itself by this name and version, to be set up further.
+    pub fn builder(name: &str, version: &str) -> ClientBuilder<D> {
+        ClientBuilder { settings: ClientSettings::new(name, version), drive: std::marker::PhantomData }
+    }
+
+    /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        let mut client = self.clone();
+        client.style.options.timeout = Some(timeout);
+        client
+    }
+
+    /// The same connection, with progress on calls made through this handle reported to `handler`. It is called where
+    /// the connection is driven: do not block in it.
+    #[must_use]
+    pub fn on_progress(&self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
+        let mut client = self.clone();
+        client.style.on_progress(handler);
+        client
+    }
+
+    /// The same connection, with other options for calls made through this handle.
+    #[must_use]
+    pub fn with_options(&self, options: CallOptions) -> Self {
+        let mut client = self.clone();
+        client.style.options = options;
+        client
+    }
+
+    /// What is known of the server.
+    pub fn peer(&self) -> Arc<Peer> {
+        // A handle is given out when the connection is ready, so the peer is known.
+        self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
+    }
+
+    /// Why the connection is over, if it is.
+    pub fn closed(&self) -> Option<CloseReason> {
+        self.core.closed()
+    }
+
+    /// Calls a tool with arguments that serialise as an object.
+    pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
+        let params = crate::client::tool_params(name, &arguments)?;
+        self.call::<CallTool>(&params)
+    }
+
+    /// Makes any typed call.
+    pub fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::of::<M>(self.style.on_progress.clone());
+        self.start(M::NAME, params, slot.clone())?;
+        self.engine().wait(|context| slot.poll(context))
+    }
+
+    /// Makes a call that has no type here, such as one of an extension.
+    pub fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
+        let slot = Slot::raw(self.style.on_progress.clone());
+        self.start(method, params, slot.clone())?;
+        self.engine().wait(|context| slot.poll(context))
+    }
+
+    fn engine(&self) -> &Engine<D, DrivenClient> {
+        &self.guard.0
+    }
+
+    fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<CallId, Error> {
+        let call = self.core.start(method, params, &self.style.options, token)?;
+        self.engine().wake();
+        Ok(call)
+    }
+
+    /// Subscribes to changes, in either era. The subscription ends when it is dropped.
+    pub fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription<D>, Error> {
+        let feed = Feed::new();
+        let call = self.core.listen(filter, &self.style.options, feed.clone())?;
+        self.engine().wake();
+        let honoured = self.engine().wait(|context| feed.poll_begun(context))?;
+        Ok(Subscription { feed, honoured, call, guard: self.guard.clone() })
+    }
+
+    /// Tells a legacy server that the roots have changed.
+    pub fn notify_roots_changed(&self) -> Result<(), Error> {
+        self.core.notify_roots_changed()?;
+        self.engine().turn_if_free();
+        Ok(())
+    }
+
+    /// Drives the connection for as long as this, so that the server's notifications and requests are heard while no
+    /// call is made. Adapters with a thread of their own do that all the time.
+    pub fn drive_for(&self, duration: Duration) {
+        let until = Instant::now() + duration;
+        let over = |_: &mut Context<'_>| match Instant::now() >= until || self.closed().is_some() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        };
+        self.engine().wait_until(over, Some(until));
+    }
+
+    /// Closes the connection, and returns when a child is gone.
+    pub fn close(self) -> CloseReason {
+        self.core.close();
+        self.engine().wake();
+        self.engine().wait(|context| self.core.poll_closed(context))
+    }
+
+    /// Waits until the connection is over, for whatever reason.
+    pub fn wait_closed(&self) -> CloseReason {
+        self.engine().wait(|context| self.core.poll_closed(context))
+    }
+}
+
+/// A subscription to changes on the server.
+pub struct Subscription<D: Drive> {
+    feed: Arc<Feed>,
+    honoured: SubscriptionFilter,
+    call: CallId,
+    guard: Arc<Guard<D>>,
+}
+
+impl<D: Drive> Subscription<D> {
+    /// What the server agreed to tell.
+    pub fn honoured(&self) -> &SubscriptionFilter {
+        &self.honoured
+    }
+
+    /// The next change; `None` when the server has ended the subscription or the connection is over.
+    pub fn next(&mut self) -> Option<ServerNotification> {
+        self.guard.0.wait(|context| self.feed.poll_next(context))
+    }
+}
+
+impl<D: Drive> Drop for Subscription<D> {
+    fn drop(&mut self) {
+        self.guard.0.driven.core.cancel(self.call, "the subscriber does not listen any more");
+        self.guard.0.turn_if_free();
+    }
+}
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) -> $method:ident = $params:expr;)+) => {
+        impl<D: Drive> Client<D> {
+            $($(#[$doc])*
+            pub fn $name(&self, $($argument: $type),*) -> crate::client::CallResult<$method> {
+                self.call::<$method>(&$params)
+            })+
+        }
+    };
+}
+windlass::for_each_client_call!(calls);
+
+macro_rules! listings {
+    ($($(#[$doc:meta])* $name:ident = $page:ident.$entries:ident -> $entry:ident;)+) => {
+        impl<D: Drive> Client<D> {
+            $($(#[$doc])*
+            pub fn $name(&self) -> Result<Vec<$entry>, Error> {
+                all_pages!(self, $page, $entries,)
+            })+
+        }
+    };
+}
+windlass::for_each_client_listing!(listings);
+
+/// Sets up a client.
+pub struct ClientBuilder<D: Drive> {
+    settings: ClientSettings<Answer>,
+    drive: std::marker::PhantomData<D>,
+}
+
+impl<D: Drive> ClientBuilder<D> {
+    client_settings!();
+
+    /// Answers the server's questions to the user, by forms. Handlers run on threads of their own.
+    #[must_use]
+    pub fn on_elicit<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
+    {
+        self.settings.inputs.elicit = Some(Arc::new(move |request| match request {
+            InputRequest::Elicit(params) => handler(params).map(InputResponse::from),
+            _ => Err(no_handler()),
+        }));
+        self.declare(ClientCapabilities::with_form_elicitation)
+    }
+
+    /// Answers the server's questions to the user, by forms and by pages to visit.
+    #[must_use]
+    pub fn on_elicit_with_urls<F>(self, handler: F) -> Self
+    where
+        F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
+    {
+        self.on_elicit(handler).declare(ClientCapabilities::with_url_elicitation)
+    }
+
+    /// Answers the server's questions to the model.
+    #[must_use]
+    pub fn on_sample<F>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send + Sync + 'static,
+    {
+        self.settings.inputs.sample = Some(Arc::new(move |request| match request {
+            InputRequest::Sample(params) => handler(params).map(InputResponse::from),
+            _ => Err(no_handler()),
+        }));
+        self.declare(ClientCapabilities::with_sampling)
+    }
+
+    /// Tells the server which roots there are.
+    #[must_use]
+    pub fn on_roots<F>(mut self, handler: F) -> Self
+    where
+        F: Fn() -> Result<ListRootsResult, RpcError> + Send + Sync + 'static,
+    {
+        self.settings.inputs.roots = Some(Arc::new(move |_| handler().map(InputResponse::from)));
+        self.declare(|capabilities| capabilities.with_roots(true))
+    }
+
+    /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be started, or there is no common protocol version.
+    pub fn connect(self, to: impl Into<Connector>) -> Result<Client<D>, ConnectError> {
+        let drive = D::new().map_err(|error| not_opened(&error))?;
+        let core = ClientCore::new(self.settings, to.into());
+        let driven =
+            Arc::new(DrivenClient { core: core.clone(), pool: Pool::default(), wake: Box::new(drive.waker()) });
+        let engine = Engine::new(drive, driven);
+        if D::OWN_THREAD {
+            let engine = engine.clone();
+            let thread = thread::Builder::new().name("windlass-client".into());
+            thread.spawn(move || engine.run()).map_err(|error| not_opened(&error))?;
+        }
+        let guard = Arc::new(Guard(engine));
+        guard.0.wait(|context| core.poll_ready(context))?;
+        Ok(Client { core, guard, style: CallStyle::default() })
+    }
+}
+
+fn not_opened(error: &io::Error) -> ConnectError {
+    let error = ConnError::new(ConnErrorKind::NotOpened, error.to_string());
+    ConnectError::new(CloseReason::Transport(error), Vec::new())
+}
+
+struct DrivenClient {
+    core: Arc<ClientCore<Answer>>,
+    pool: Pool,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Driven for DrivenClient {
+    fn turn(self: &Arc<Self>) -> Interest {
+        let mut actions = Vec::new();
+        loop {
+            let interest = self.core.turn(&mut actions);
+            if actions.is_empty() {
+                return interest;
+            }
+            for action in actions.drain(..) {
+                let Some((reply, request)) = self.core.perform(action) else { continue };
+                let this = self.clone();
+                self.pool.run(move || {
+                    let wake = this.clone();
+                    let answering = Answering::new(this.core.clone(), reply, move || (wake.wake)());
+                    answering.answer(match this.core.inputs.for_request(&request) {
+                        Some(handler) => handler(*request),
+                        None => Err(no_handler()),
+                    });
+                });
+            }
+            if interest.finished {
+                return interest;
+            }
+        }
+    }
+
+    driven_by_hub!();
+}

@@ -1,0 +1,275 @@
+//! Servers.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+use serde::de::DeserializeOwned;
+use windlass::model::*;
+use windlass::server::{HandlerError, Reply};
+
+use super::Drive;
+use super::engine::Engine;
+use super::pool::Pool;
+use crate::completion::Slot;
+use crate::endpoint::{Connector, Endpoint};
+use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::server::{
+    Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
+    server_settings, start_call,
+};
+use crate::{Error, ServeError};
+
+/// What is registered for a tool, a resource, a prompt or a completion.
+pub type Handler = Arc<dyn Fn(Context) -> Result<Reply, HandlerError> + Send + Sync>;
+
+/// A running server. Clones are the same server.
+pub struct Server<D: Drive> {
+    core: Arc<ServerCore<Handler>>,
+    engine: Arc<Engine<D, DrivenServer>>,
+}
+
+impl<D: Drive> Clone for Server<D> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), engine: self.engine.clone() }
+    }
+}
+
+impl<D: Drive> Server<D> {
+    /// A server that introduces itself by this name and version, to be filled and started.
+    pub fn builder(name: &str, version: &str) -> ServerBuilder<D> {
+        ServerBuilder { settings: ServerSettings::new(name, version), drive: std::marker::PhantomData }
+    }
+
+    server_handle!();
+
+    /// Adds a tool, or replaces the one of that name. Clients are told.
+    pub fn add_tool<F, A, T>(&self, tool: Tool, handler: F)
+    where
+        F: Fn(Context, A) -> Result<T, HandlerError> + Send + Sync + 'static,
+        A: DeserializeOwned,
+        T: Into<CallToolResult>,
+    {
+        self.core.change(|machine, _| machine.registry().add_tool(tool, tool_handler(handler)));
+    }
+
+    /// Adds a resource, or replaces the one at that URI. Clients are told.
+    pub fn add_resource<F>(&self, resource: Resource, handler: F)
+    where
+        F: Fn(Context, ResourceRequest) -> Result<ReadResourceResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.core.change(|machine, _| machine.registry().add_resource(resource, resource_handler(handler)));
+    }
+
+    /// Adds a prompt, or replaces the one of that name. Clients are told.
+    pub fn add_prompt<F>(&self, prompt: Prompt, handler: F)
+    where
+        F: Fn(Context, BTreeMap<String, String>) -> Result<GetPromptResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.core.change(|machine, _| machine.registry().add_prompt(prompt, prompt_handler(handler)));
+    }
+
+    /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
+    /// works in both.
+    pub fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::of::<M>(None);
+        start_call(&self.core, M::NAME, params, &Default::default(), slot.clone())?;
+        self.engine.wait(|context| slot.poll(context))
+    }
+
+    /// Ends the connection, and returns when the last words are written.
+    pub fn close(&self) -> Result<(), ServeError> {
+        self.core.change(|machine, now| machine.close(now));
+        self.wait_closed()
+    }
+
+    /// Waits until the connection is over.
+    pub fn wait_closed(&self) -> Result<(), ServeError> {
+        ServeError::from_close(self.engine.wait(|context| self.core.poll_closed(context)))
+    }
+}
+
+/// Fills a server and starts it. Handlers run on threads of their own, as many at once as there are requests.
+pub struct ServerBuilder<D: Drive> {
+    settings: ServerSettings<Handler>,
+    drive: std::marker::PhantomData<D>,
+}
+
+impl<D: Drive> ServerBuilder<D> {
+    server_settings!();
+
+    /// Adds a tool. Arguments that do not fit `A` are told to the caller as a result marked as an error.
+    #[must_use]
+    pub fn tool<F, A, T>(mut self, tool: Tool, handler: F) -> Self
+    where
+        F: Fn(Context, A) -> Result<T, HandlerError> + Send + Sync + 'static,
+        A: DeserializeOwned,
+        T: Into<CallToolResult>,
+    {
+        self.settings.registry.add_tool(tool, tool_handler(handler));
+        self
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource<F>(mut self, resource: Resource, handler: F) -> Self
+    where
+        F: Fn(Context, ResourceRequest) -> Result<ReadResourceResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.settings.registry.add_resource(resource, resource_handler(handler));
+        self
+    }
+
+    /// Adds a template for resources.
+    ///
+    /// # Errors
+    ///
+    /// When its URI template cannot be matched.
+    pub fn resource_template<F>(mut self, template: ResourceTemplate, handler: F) -> Result<Self, UriTemplateError>
+    where
+        F: Fn(Context, ResourceRequest) -> Result<ReadResourceResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.settings.registry.add_resource_template(template, resource_handler(handler))?;
+        Ok(self)
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt<F>(mut self, prompt: Prompt, handler: F) -> Self
+    where
+        F: Fn(Context, BTreeMap<String, String>) -> Result<GetPromptResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.settings.registry.add_prompt(prompt, prompt_handler(handler));
+        self
+    }
+
+    /// Completes an argument of a prompt.
+    #[must_use]
+    pub fn prompt_completion<F>(mut self, prompt: &str, argument: &str, handler: F) -> Self
+    where
+        F: Fn(Context, CompleteParams) -> Result<CompleteResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.settings.registry.add_prompt_completion(prompt, argument, completion_handler(handler));
+        self
+    }
+
+    /// Completes a variable of a resource template.
+    #[must_use]
+    pub fn resource_completion<F>(mut self, uri_template: &str, variable: &str, handler: F) -> Self
+    where
+        F: Fn(Context, CompleteParams) -> Result<CompleteResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.settings.registry.add_resource_completion(uri_template, variable, completion_handler(handler));
+        self
+    }
+
+    /// Starts to serve on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no entropy, no descriptor or no thread to give.
+    pub fn start(self, endpoint: Endpoint) -> io::Result<Server<D>> {
+        let server = self.set_up(endpoint)?;
+        let engine = server.engine.clone();
+        thread::Builder::new().name("windlass-server".into()).spawn(move || engine.run())?;
+        Ok(server)
+    }
+
+    fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
+        let drive = D::new()?;
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(drive.waker()))?;
+        let driven = Arc::new(DrivenServer { core: core.clone(), pool: Pool::default() });
+        Ok(Server { core, engine: Engine::new(drive, driven) })
+    }
+
+    /// Serves a stream until its client is done, on this thread.
+    ///
+    /// # Errors
+    ///
+    /// When the connection ends in another way than by the client closing it.
+    pub fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
+        self.set_up(endpoint)?.wait_closed()
+    }
+
+    /// Serves standard input and output until the client is done, on this thread. From then on nothing else in the
+    /// process can write to standard output: what is printed goes to standard error.
+    ///
+    /// # Errors
+    ///
+    /// When they have been taken already, or the connection ends in another way than by the client closing it.
+    pub fn serve_stdio(self) -> Result<(), ServeError> {
+        self.serve(Endpoint::own_stdio()?)
+    }
+}
+
+fn tool_handler<F, A, T>(handler: F) -> Handler
+where
+    F: Fn(Context, A) -> Result<T, HandlerError> + Send + Sync + 'static,
+    A: DeserializeOwned,
+    T: Into<CallToolResult>,
+{
+    Arc::new(move |context| {
+        let arguments = arguments::of_tool(&context)?;
+        Ok(Reply::Tool(handler(context, arguments)?.into()))
+    })
+}
+
+macro_rules! handlers {
+    ($($function:ident($arguments:ident: $argument:ty) -> $result:ty;)+) => {
+        $(fn $function<F>(handler: F) -> Handler
+        where
+            F: Fn(Context, $argument) -> Result<$result, HandlerError> + Send + Sync + 'static,
+        {
+            Arc::new(move |context| {
+                let arguments = arguments::$arguments(&context)?;
+                handler(context, arguments).map(Reply::from)
+            })
+        })+
+    };
+}
+
+handlers! {
+    resource_handler(of_resource: ResourceRequest) -> ReadResourceResult;
+    prompt_handler(of_prompt: BTreeMap<String, String>) -> GetPromptResult;
+    completion_handler(of_completion: CompleteParams) -> CompleteResult;
+}
+
+struct DrivenServer {
+    core: Arc<ServerCore<Handler>>,
+    pool: Pool,
+}
+
+impl Driven for DrivenServer {
+    fn turn(self: &Arc<Self>) -> Interest {
+        let mut actions = Vec::new();
+        loop {
+            let interest = self.core.turn(&mut actions);
+            if actions.is_empty() {
+                return interest;
+            }
+            for action in actions.drain(..) {
+                match action {
+                    ServerAction::Finish(token) => token.finish(),
+                    ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                    ServerAction::Invoke(reply, handler, invocation, cancellation) => {
+                        let responding = Responding::new(self.core.clone(), reply);
+                        let context = Context::new(invocation, cancellation, self.core.clone());
+                        self.pool.run(move || {
+                            let outcome = handler(context.clone());
+                            responding.respond(context.outcome(outcome));
+                        });
+                    }
+                }
+            }
+            if interest.finished {
+                return interest;
+            }
+        }
+    }
+
+    driven_by_hub!();
+}

@@ -1,0 +1,56 @@
+//! [Windlass](windlass), the Model Context Protocol engine, on mio.
+//!
+//! There are two ways to use it. The handles, which are those of every other adapter, run on a ready-made loop in a
+//! thread of its own:
+//!
+//! ```no_run
+//! use windlass_mio::{Client, Command};
+//!
+//! fn example() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::connect(Command::new("my-server"))?;
+//!     for tool in client.list_tools()? {
+//!         println!("{}", tool.name);
+//!     }
+//!     client.close();
+//!     Ok(())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     windlass_mio::run(example())
+//! }
+//! ```
+//!
+//! A program with a loop of its own puts a [`Source`] into it instead, and no thread is involved.
+
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+mod source;
+mod wait;
+
+use windlass_host::sync;
+
+pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
+
+pub use source::Source;
+pub use wait::Mio;
+
+/// A connected client.
+pub type Client = sync::Client<Mio>;
+/// Sets up a client.
+pub type ClientBuilder = sync::ClientBuilder<Mio>;
+/// A running server.
+pub type Server = sync::Server<Mio>;
+/// Fills a server and starts it.
+pub type ServerBuilder = sync::ServerBuilder<Mio>;
+/// A subscription to changes on the server.
+pub type Subscription = sync::Subscription<Mio>;
+
+/// Returns its argument. It stands where the asynchronous adapters run a future, so that programs look alike.
+pub fn run<V>(value: V) -> V {
+    value
+}

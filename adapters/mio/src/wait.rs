@@ -1,0 +1,92 @@
+//! The ready-made loop.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use windlass::ConnId;
+use windlass_host::sync::{Direction, Drive, Ready, Stream};
+
+const WAKE: Token = Token(0);
+const INPUT: Token = Token(1);
+const OUTPUT: Token = Token(2);
+
+/// Waiting by mio. It tells of changes only, so what is ready is remembered until it is exhausted.
+#[derive(Debug)]
+pub struct Mio {
+    poll: Poll,
+    events: Events,
+    waker: Arc<Waker>,
+    watched: Option<Stream>,
+    ready: Ready,
+}
+
+impl Drive for Mio {
+    const OWN_THREAD: bool = true;
+    type Waker = Box<dyn Fn() + Send + Sync>;
+
+    fn new() -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
+        Ok(Self { poll, events: Events::with_capacity(8), waker, watched: None, ready: Ready::default() })
+    }
+
+    fn waker(&self) -> Self::Waker {
+        let waker = self.waker.clone();
+        // A loop that cannot be woken is one that is gone.
+        Box::new(move || drop(waker.wake()))
+    }
+
+    fn wait(&mut self, stream: Option<&Stream>, write: bool, at_most: Option<Duration>) -> io::Result<Ready> {
+        self.watch(stream)?;
+        let ready = Ready { read: self.ready.read, write: write && self.ready.write };
+        if ready != Ready::default() {
+            return Ok(ready);
+        }
+        match self.poll.poll(&mut self.events, at_most) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Ready::default()),
+            Err(error) => return Err(error),
+        }
+        for event in &self.events {
+            match event.token() {
+                INPUT => self.ready.read = true,
+                OUTPUT => self.ready.write = true,
+                _ => {}
+            }
+        }
+        Ok(Ready { read: self.ready.read, write: write && self.ready.write })
+    }
+
+    fn exhausted(&mut self, direction: Direction) {
+        match direction {
+            Direction::Read => self.ready.read = false,
+            Direction::Write => self.ready.write = false,
+        }
+    }
+}
+
+impl Mio {
+    /// Watches the stream that there is now, and no other.
+    fn watch(&mut self, stream: Option<&Stream>) -> io::Result<()> {
+        let conn = |stream: &Stream| -> ConnId { stream.conn };
+        if self.watched.as_ref().map(conn) == stream.map(conn) {
+            return Ok(());
+        }
+        let registry = self.poll.registry();
+        if let Some(old) = self.watched.take() {
+            registry.deregister(&mut SourceFd(&old.input.as_raw_fd()))?;
+            registry.deregister(&mut SourceFd(&old.output.as_raw_fd()))?;
+        }
+        self.ready = Ready::default();
+        if let Some(new) = stream {
+            registry.register(&mut SourceFd(&new.input.as_raw_fd()), INPUT, Interest::READABLE)?;
+            registry.register(&mut SourceFd(&new.output.as_raw_fd()), OUTPUT, Interest::WRITABLE)?;
+            self.watched = Some(new.clone());
+        }
+        Ok(())
+    }
+}

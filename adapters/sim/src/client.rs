@@ -1,0 +1,357 @@
+//! A client machine with a small program around it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass::client::{
+    CallId, CallOptions, ClientConfig, ClientEvent, InputKey, InputReply, InputResponse, Peer, Update,
+};
+use windlass::link::stdio::StdioClient;
+use windlass::model::{InputRequest, Method, Notice, SubscriptionFilter};
+use windlass::{
+    CallError, CloseReason, ConnError, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, earliest,
+};
+
+use crate::party::{Closing, Log, Party, Turn, give};
+
+/// A client with a program that makes calls, answers requests for input and remembers how each call ended.
+///
+/// Calls are numbered from 1; the number is the machine's token.
+pub struct SimClient {
+    machine: StdioClient<u64>,
+    conn: Option<ConnId>,
+    now: Instant,
+    calls: u64,
+    ids: BTreeMap<u64, CallId>,
+    outcomes: BTreeMap<u64, Result<Json, CallError>>,
+    updates: BTreeMap<u64, Vec<String>>,
+    answer: AnswerInput,
+    inputs: BTreeMap<u64, InputReply>,
+    input_numbers: BTreeMap<InputKey, u64>,
+    due: BTreeSet<(Instant, u64)>,
+    answers: BTreeMap<u64, Result<InputResponse, RpcError>>,
+    next_input: u64,
+    closed: Option<CloseReason>,
+}
+
+/// When and how a program answers a request for input.
+#[derive(Clone, Debug)]
+pub enum InputAnswer {
+    /// At once.
+    Now(Result<InputResponse, RpcError>),
+    /// After some time, unless the request is withdrawn before.
+    After(Duration, Result<InputResponse, RpcError>),
+    /// When the test calls [`SimClient::answer_input`].
+    Later,
+}
+
+type AnswerInput = Box<dyn FnMut(&InputRequest) -> InputAnswer>;
+
+impl SimClient {
+    /// A client that has not said anything yet, and that leaves every request for input open.
+    pub fn new(config: ClientConfig) -> Self {
+        Self {
+            machine: StdioClient::new(config, Instant::ZERO),
+            conn: None,
+            now: Instant::ZERO,
+            calls: 0,
+            ids: BTreeMap::new(),
+            outcomes: BTreeMap::new(),
+            updates: BTreeMap::new(),
+            answer: Box::new(|_| InputAnswer::Later),
+            inputs: BTreeMap::new(),
+            input_numbers: BTreeMap::new(),
+            due: BTreeSet::new(),
+            answers: BTreeMap::new(),
+            next_input: 1,
+            closed: None,
+        }
+    }
+
+    /// Answers requests for input from now on as `answer` says.
+    pub fn on_input(&mut self, answer: impl FnMut(&InputRequest) -> InputAnswer + 'static) {
+        self.answer = Box::new(answer);
+    }
+
+    /// Starts a call; its number, or why it was refused.
+    pub fn call<M: Method>(&mut self, params: &M::Params) -> Result<u64, SendError> {
+        self.call_with::<M>(params, &CallOptions::new())
+    }
+
+    /// Starts a call with options.
+    pub fn call_with<M: Method>(&mut self, params: &M::Params, options: &CallOptions) -> Result<u64, SendError> {
+        let now = self.now;
+        self.begin(|machine, token| machine.call::<M>(params, options, token, now))
+    }
+
+    /// Begins a subscription; the number of its call.
+    pub fn listen(&mut self, filter: SubscriptionFilter) -> Result<u64, SendError> {
+        let now = self.now;
+        self.begin(|machine, token| machine.listen(filter, &CallOptions::new(), token, now))
+    }
+
+    fn begin(
+        &mut self,
+        start: impl FnOnce(&mut StdioClient<u64>, u64) -> Result<CallId, windlass::Refused<u64>>,
+    ) -> Result<u64, SendError> {
+        let token = self.calls + 1;
+        match start(&mut self.machine, token) {
+            Ok(id) => {
+                self.calls = token;
+                self.ids.insert(token, id);
+                Ok(token)
+            }
+            Err(refused) => {
+                assert_eq!(refused.token, token, "a refused call gives its own token back");
+                Err(refused.why)
+            }
+        }
+    }
+
+    /// Gives up a call.
+    pub fn cancel(&mut self, call: u64, reason: &str) {
+        if let Some(&id) = self.ids.get(&call) {
+            self.machine.cancel(id, reason, self.now);
+        }
+    }
+
+    /// Sends a notification.
+    pub fn notify<N: Notice>(&mut self, params: &N::Params) -> Result<(), SendError> {
+        self.machine.notify::<N>(params, self.now)
+    }
+
+    /// Answers a request for input that was left open, by its number; false if it is not open any more.
+    pub fn answer_input(&mut self, number: u64, answer: Result<InputResponse, RpcError>) -> bool {
+        let Some(reply) = self.inputs.remove(&number) else { return false };
+        self.machine.respond(reply, answer, self.now);
+        true
+    }
+
+    /// Closes the connection.
+    pub fn close(&mut self) {
+        self.machine.close(self.now);
+    }
+
+    /// How a call ended, if it has.
+    pub fn outcome(&self, call: u64) -> Option<&Result<Json, CallError>> {
+        self.outcomes.get(&call)
+    }
+
+    /// The result of a call, decoded by its method; `None` if it is open, failed or was something else.
+    pub fn result<M: Method>(&self, call: u64) -> Option<M::Output> {
+        self.outcomes.get(&call)?.as_ref().ok()?.decode().ok()
+    }
+
+    /// The calls that were accepted and are not over.
+    pub fn open_calls(&self) -> Vec<u64> {
+        (1..=self.calls).filter(|call| !self.outcomes.contains_key(call)).collect()
+    }
+
+    /// How many calls were accepted.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// What happened to a call while it was open, as it stands in the transcript.
+    pub fn updates(&self, call: u64) -> &[String] {
+        self.updates.get(&call).map_or(&[], |updates| updates)
+    }
+
+    /// What is known of the server, once it is.
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.machine.peer()
+    }
+
+    /// Why the connection is over, if it is.
+    pub fn closed(&self) -> Option<&CloseReason> {
+        self.closed.as_ref()
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.machine.counters()
+    }
+
+    /// The machine itself, for what this program does not do. Calls made on it directly are not numbered here.
+    pub fn machine(&mut self) -> &mut StdioClient<u64> {
+        &mut self.machine
+    }
+
+    fn answer_what_is_due(&mut self) {
+        while let Some(&(at, number)) = self.due.first().filter(|(at, _)| *at <= self.now) {
+            self.due.remove(&(at, number));
+            if let Some(answer) = self.answers.remove(&number) {
+                self.answer_input(number, answer);
+            }
+        }
+    }
+
+    /// Takes in an input request, and answers it if the program has an answer.
+    fn asked(&mut self, reply: InputReply, request: &InputRequest) -> u64 {
+        let number = self.next_input;
+        self.next_input += 1;
+        self.input_numbers.insert(reply.key(), number);
+        self.inputs.insert(number, reply);
+        match (self.answer)(request) {
+            InputAnswer::Now(answer) => {
+                self.answer_input(number, answer);
+            }
+            InputAnswer::After(wait, answer) => {
+                self.due.insert((self.now + wait, number));
+                self.answers.insert(number, answer);
+            }
+            InputAnswer::Later => {}
+        }
+        number
+    }
+
+    fn withdrawn(&mut self, key: InputKey) -> String {
+        let Some(number) = self.input_numbers.remove(&key) else { return "an input is not needed".into() };
+        self.inputs.remove(&number);
+        self.answers.remove(&number);
+        self.due.retain(|(_, due)| *due != number);
+        format!("input {number} is not needed any more")
+    }
+}
+
+/// An event without its borrows.
+enum Seen {
+    Text(String),
+    Completed(u64, Result<Json, CallError>),
+    Update(u64, String),
+    Input(InputReply, Box<InputRequest>),
+    InputCancelled(InputKey),
+    Closed(CloseReason),
+}
+
+fn seen(event: ClientEvent<'_, u64>) -> Seen {
+    match event {
+        ClientEvent::Ready(peer) => {
+            let name = peer.info.as_ref().map_or("a server without a name", |info| &info.name);
+            Seen::Text(format!("ready, {} with {name}", peer.version))
+        }
+        ClientEvent::Completed { token, outcome, .. } => {
+            Seen::Completed(token, outcome.map(|result| Json::from(&*result)))
+        }
+        ClientEvent::Update { token, update, .. } => Seen::Update(
+            *token,
+            match update {
+                Update::Progress(params) => format!("progress {}", params.get()),
+                Update::Subscribed(filter) => {
+                    format!("subscribed to {}", serde_json::to_string(&filter).unwrap_or_default())
+                }
+                Update::Notification { method, params } => {
+                    format!("told {method} {}", params.as_ref().map_or("", |params| params.get()))
+                }
+                other => format!("{other:?}"),
+            },
+        ),
+        ClientEvent::Input { reply, request } => Seen::Input(reply, request),
+        ClientEvent::InputCancelled(key) => Seen::InputCancelled(key),
+        ClientEvent::Notification { method, params } => {
+            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.get())))
+        }
+        ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
+        ClientEvent::Closed(reason) => Seen::Closed(reason),
+        other => Seen::Text(format!("{other:?}")),
+    }
+}
+
+impl Party for SimClient {
+    fn set_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
+        self.answer_what_is_due();
+        let mut turn = Turn::default();
+        loop {
+            let seen = match self.machine.poll() {
+                Output::Open { conn, .. } => {
+                    self.conn = Some(conn);
+                    turn.opens = true;
+                    // What was said to the old stream must not reach the new one.
+                    return turn;
+                }
+                Output::Close(_) => {
+                    turn.closes = Some(Closing::Both);
+                    continue;
+                }
+                Output::Idle { deadline } => {
+                    turn.deadline = earliest(deadline, self.due.first().map(|(at, _)| *at));
+                    return turn;
+                }
+                Output::Event(event) => {
+                    assert!(self.closed.is_none(), "nothing comes after `Closed`: {event:?}");
+                    seen(event)
+                }
+            };
+            match seen {
+                Seen::Text(text) => log.saw(text.trim_end()),
+                Seen::Completed(call, outcome) => {
+                    match &outcome {
+                        Ok(result) => log.saw(&format!("call {call} completed {result}")),
+                        Err(error) => log.saw(&format!("call {call} failed: {error}")),
+                    }
+                    let before = self.outcomes.insert(call, outcome);
+                    assert!(before.is_none(), "call {call} completed twice");
+                }
+                Seen::Update(call, update) => {
+                    assert!(!self.outcomes.contains_key(&call), "call {call} is over, but was updated: {update}");
+                    log.saw(format!("call {call} {update}").trim_end());
+                    self.updates.entry(call).or_default().push(update.trim_end().to_owned());
+                }
+                Seen::Input(reply, request) => {
+                    let wanted = request.method().to_owned();
+                    let number = self.next_input;
+                    log.saw(&format!("input {number} wanted by {wanted}"));
+                    self.asked(reply, &request);
+                }
+                Seen::InputCancelled(key) => {
+                    let text = self.withdrawn(key);
+                    log.saw(&text);
+                }
+                Seen::Closed(reason) => {
+                    assert_eq!(self.open_calls(), [0_u64; 0], "every call completes before `Closed`");
+                    log.saw(&format!("closed: {reason}"));
+                    self.closed = Some(reason);
+                }
+            }
+        }
+    }
+
+    fn unwritten(&self) -> &[u8] {
+        self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
+    }
+
+    fn wrote(&mut self, count: usize) {
+        if let Some(conn) = self.conn {
+            self.machine.write_done(conn, count, self.now);
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> usize {
+        give(&mut self.machine, self.conn, bytes, self.now)
+    }
+
+    fn read_end(&mut self) {
+        if let Some(conn) = self.conn {
+            self.machine.read_eof(conn, self.now);
+        }
+    }
+
+    fn broke(&mut self, why: &ConnError) {
+        if let Some(conn) = self.conn {
+            self.machine.conn_failed(conn, why.clone(), self.now);
+        }
+    }
+
+    fn timeout(&mut self) {
+        self.machine.handle_timeout(self.now);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.machine.is_idle() && self.due.is_empty()
+    }
+}

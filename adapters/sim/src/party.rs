@@ -1,0 +1,82 @@
+//! What takes part in a simulation: a machine with a program around it, or a script.
+
+use windlass::{ConnError, ConnId, Instant, Machine};
+
+use crate::trace::{Side, Trace};
+
+/// One end of the connection.
+///
+/// The simulation sets the time, gives bytes in, takes turns, and moves what is to be written.
+pub trait Party {
+    /// The clock has moved on.
+    fn set_time(&mut self, now: Instant);
+
+    /// Does everything that can be done now.
+    fn turn(&mut self, log: &mut Log<'_>) -> Turn;
+
+    /// What is to be written.
+    fn unwritten(&self) -> &[u8];
+
+    /// The first `count` bytes of it were written.
+    fn wrote(&mut self, count: usize);
+
+    /// Bytes have arrived; says how many were taken.
+    fn read(&mut self, bytes: &[u8]) -> usize;
+
+    /// No more bytes will arrive.
+    fn read_end(&mut self);
+
+    /// The stream broke.
+    fn broke(&mut self, why: &ConnError);
+
+    /// The deadline of the last turn has come.
+    fn timeout(&mut self);
+
+    /// Whether nothing is left to do.
+    fn is_idle(&self) -> bool;
+}
+
+/// What came of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// A stream is wanted. A client that wants a second one gets a fresh server.
+    pub opens: bool,
+    /// The stream is to be closed, in one direction or both.
+    pub closes: Option<Closing>,
+    /// When to wake the party.
+    pub deadline: Option<Instant>,
+}
+
+/// How much of a stream is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// Nothing more is written, but what comes is read.
+    Writing,
+    /// Nothing more is written or read.
+    Both,
+}
+
+/// Where a party reports what its program sees.
+#[derive(Debug)]
+pub struct Log<'a> {
+    pub(crate) trace: &'a mut Trace,
+    pub(crate) side: Side,
+    pub(crate) now: Instant,
+}
+
+impl Log<'_> {
+    /// The program sees something.
+    pub fn saw(&mut self, what: &str) {
+        self.trace.saw(self.side, what, self.now);
+    }
+}
+
+/// Gives a machine what fits into its buffer.
+pub(crate) fn give<M: Machine>(machine: &mut M, conn: Option<ConnId>, bytes: &[u8], now: Instant) -> usize {
+    let Some(conn) = conn else { return 0 };
+    let buffer = machine.read_buf(conn);
+    let count = buffer.len().min(bytes.len());
+    buffer[..count].copy_from_slice(&bytes[..count]);
+    machine.read_done(conn, count, now);
+    count
+}

@@ -1,0 +1,109 @@
+//! One direction of a stream: bytes in order, cut up and delayed.
+
+use std::collections::VecDeque;
+
+use windlass::Instant;
+
+use crate::random::Random;
+use crate::weather::Weather;
+
+/// One direction of a stream.
+///
+/// ```
+/// use windlass::Instant;
+/// use windlass_sim::{Pipe, Random, Weather};
+///
+/// let mut pipe = Pipe::new(Weather::bytewise(), Random::new(1));
+/// assert_eq!(pipe.write(b"ab", Instant::ZERO), 1);
+/// assert_eq!(pipe.arrived(Instant::ZERO), Some(&b"a"[..]));
+/// ```
+#[derive(Debug)]
+pub struct Pipe {
+    weather: Weather,
+    random: Random,
+    chunks: VecDeque<(Instant, Vec<u8>)>,
+    bytes: usize,
+    /// When the last chunk arrives: none may overtake it.
+    last: Instant,
+    end: Option<Instant>,
+}
+
+impl Pipe {
+    /// A pipe in this weather.
+    pub fn new(weather: Weather, random: Random) -> Self {
+        Self { weather, random, chunks: VecDeque::new(), bytes: 0, last: Instant::ZERO, end: None }
+    }
+
+    /// Takes some of `bytes`, perhaps none, and says how many. After the end, whatever comes is swallowed.
+    pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
+        if self.end.is_some() {
+            return bytes.len();
+        }
+        let room = self.weather.capacity.saturating_sub(self.bytes).min(bytes.len());
+        if room == 0 {
+            return 0;
+        }
+        let chunk = self.random.between(*self.weather.chunk.start() as u64, *self.weather.chunk.end() as u64);
+        let count = room.min(usize::try_from(chunk).unwrap_or(usize::MAX)).max(1);
+        let arrival = self.arrival(now);
+        self.chunks.push_back((arrival, bytes[..count].to_vec()));
+        self.bytes += count;
+        count
+    }
+
+    /// The writer is done: after what is on its way, the reader sees the end.
+    pub fn end(&mut self, now: Instant) {
+        if self.end.is_none() {
+            self.end = Some(self.arrival(now));
+        }
+    }
+
+    /// Drops what is on its way, for a reader that is gone.
+    pub fn abandon(&mut self, now: Instant) {
+        self.chunks.clear();
+        self.bytes = 0;
+        self.end = Some(now);
+    }
+
+    /// The bytes that have arrived and were not taken yet, up to the end of their chunk.
+    pub fn arrived(&self, now: Instant) -> Option<&[u8]> {
+        self.chunks.front().filter(|(at, _)| *at <= now).map(|(_, bytes)| &bytes[..])
+    }
+
+    /// The reader has taken this many of the bytes that arrived.
+    pub fn take(&mut self, count: usize) {
+        let Some((_, chunk)) = self.chunks.front_mut() else { return };
+        self.bytes -= count;
+        chunk.drain(..count);
+        if chunk.is_empty() {
+            self.chunks.pop_front();
+        }
+    }
+
+    /// Whether the reader has taken everything, and the end has arrived.
+    pub fn has_ended(&self, now: Instant) -> bool {
+        self.chunks.is_empty() && self.end.is_some_and(|end| end <= now)
+    }
+
+    /// When the next bytes, or the end, arrive.
+    pub fn next_arrival(&self) -> Option<Instant> {
+        self.chunks.front().map(|(at, _)| *at).or(self.end)
+    }
+
+    /// How many bytes are on their way or wait for the reader.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn arrival(&mut self, now: Instant) -> Instant {
+        let micros = |wait: &std::time::Duration| u64::try_from(wait.as_micros()).unwrap_or(u64::MAX);
+        let delay = self.random.between(micros(self.weather.delay.start()), micros(self.weather.delay.end()));
+        self.last = self.last.max(now + std::time::Duration::from_micros(delay));
+        self.last
+    }
+}

@@ -1,0 +1,356 @@
+//! A server machine with a small program around it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use windlass::client::CallOptions;
+use windlass::link::stdio::StdioServer;
+use windlass::model::{LoggingLevel, LoggingMessageParams, Method};
+use windlass::server::{
+    Asking, HandlerError, Invocation, Invoked, Registry, Reply, ReplyTo, ServerConfig, ServerEvent,
+};
+use windlass::{
+    CallError, CloseReason, ConnError, ConnId, Counters, Instant, Json, Machine, Output, RequestKey, RpcError, Seed,
+    SendError, earliest,
+};
+
+use crate::party::{Closing, Log, Party, Turn, give};
+
+/// A handler: a plain function, run in no time. What it "takes" is virtual; see [`SimContext::take`].
+pub type Handler = Rc<dyn Fn(&mut SimContext<'_>) -> Result<Reply, HandlerError>>;
+
+/// The machine that a [`SimServer`] runs.
+pub type ServerMachine = StdioServer<u64, Handler>;
+
+/// Makes a handler of a function.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::model::{CallToolResult, Tool};
+/// use windlass::server::Registry;
+/// use windlass_sim::handler;
+///
+/// let mut registry = Registry::new();
+/// registry.add_tool(Tool::without_arguments("slow"), handler(|context| {
+///     context.progress(1.0, Some(2.0));
+///     context.take(Duration::from_secs(20));
+///     Ok(CallToolResult::text("done").into())
+/// }));
+/// ```
+pub fn handler(run: impl Fn(&mut SimContext<'_>) -> Result<Reply, HandlerError> + 'static) -> Handler {
+    Rc::new(run)
+}
+
+/// What a handler works with.
+pub struct SimContext<'a> {
+    /// What the client wants.
+    pub invocation: &'a Invocation,
+    /// Asks the client for input.
+    pub asking: Asking,
+    elapsed: Duration,
+    actions: Vec<(Duration, Action)>,
+}
+
+enum Action {
+    Progress { progress: f64, total: Option<f64> },
+    Log(LoggingMessageParams),
+    Server(Box<dyn FnOnce(&mut ServerMachine)>),
+    Answer(ReplyTo, Result<Reply, RpcError>),
+}
+
+impl SimContext<'_> {
+    /// Lets virtual time pass: whatever the handler does next happens that much later. If the request is cancelled
+    /// meanwhile, it does not happen.
+    pub fn take(&mut self, time: Duration) {
+        self.elapsed += time;
+    }
+
+    /// Reports progress.
+    pub fn progress(&mut self, progress: f64, total: Option<f64>) {
+        self.act(Action::Progress { progress, total });
+    }
+
+    /// Logs a text to the client.
+    pub fn log(&mut self, level: LoggingLevel, text: &str) {
+        self.act(Action::Log(LoggingMessageParams::text(level, text)));
+    }
+
+    /// Does something with the server: changes its registry, announces a resource.
+    pub fn server(&mut self, act: impl FnOnce(&mut ServerMachine) + 'static) {
+        self.act(Action::Server(Box::new(act)));
+    }
+
+    /// The arguments of the tool that is called, an empty object if it is no tool.
+    pub fn arguments(&self) -> Json {
+        match &self.invocation.request {
+            Invoked::Tool { arguments, .. } => arguments.clone(),
+            _ => Json::empty_object(),
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        self.actions.push((self.elapsed, action));
+    }
+}
+
+/// A server with a program that runs handlers and remembers what became of them.
+///
+/// Requests that reach a handler are numbered from 1, as are calls of the server's own.
+pub struct SimServer {
+    machine: ServerMachine,
+    conn: Option<ConnId>,
+    now: Instant,
+    requests: BTreeMap<RequestKey, u64>,
+    next_request: u64,
+    cancelled: Vec<u64>,
+    scheduled: BTreeMap<(Instant, u64), (RequestKey, Action)>,
+    next_action: u64,
+    calls: u64,
+    outcomes: BTreeMap<u64, Result<Json, CallError>>,
+    closed: Option<CloseReason>,
+}
+
+impl SimServer {
+    /// A server whose key material is drawn from `seed`.
+    pub fn new(config: ServerConfig, registry: Registry<Handler>, seed: u64) -> Self {
+        Self {
+            machine: StdioServer::new(config, registry, &Seed::from_number(seed), Instant::ZERO),
+            conn: None,
+            now: Instant::ZERO,
+            requests: BTreeMap::new(),
+            next_request: 1,
+            cancelled: Vec::new(),
+            scheduled: BTreeMap::new(),
+            next_action: 0,
+            calls: 0,
+            outcomes: BTreeMap::new(),
+            closed: None,
+        }
+    }
+
+    /// Calls the client; the number of the call, or why it was refused.
+    pub fn call<M: Method>(&mut self, params: &M::Params) -> Result<u64, SendError> {
+        let token = self.calls + 1;
+        match self.machine.call::<M>(params, &CallOptions::new(), token, self.now) {
+            Ok(_) => {
+                self.calls = token;
+                Ok(token)
+            }
+            Err(refused) => Err(refused.why),
+        }
+    }
+
+    /// How a call to the client ended, if it has.
+    pub fn outcome(&self, call: u64) -> Option<&Result<Json, CallError>> {
+        self.outcomes.get(&call)
+    }
+
+    /// The requests that were cancelled before they were answered.
+    pub fn cancelled(&self) -> &[u64] {
+        &self.cancelled
+    }
+
+    /// How many requests have reached a handler.
+    pub fn requests(&self) -> u64 {
+        self.next_request - 1
+    }
+
+    /// Closes the connection.
+    pub fn close(&mut self) {
+        self.machine.close(self.now);
+    }
+
+    /// Why the connection is over, if it is.
+    pub fn closed(&self) -> Option<&CloseReason> {
+        self.closed.as_ref()
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.machine.counters()
+    }
+
+    /// The machine itself: its registry, log messages, updates of resources.
+    pub fn machine(&mut self) -> &mut ServerMachine {
+        &mut self.machine
+    }
+
+    fn act_on_what_is_due(&mut self) {
+        while let Some(entry) = self.scheduled.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (key, action) = entry.remove();
+            match action {
+                Action::Progress { progress, total } => self.machine.progress(key, progress, total, None),
+                Action::Log(message) => self.machine.log(Some(key), &message),
+                Action::Server(act) => act(&mut self.machine),
+                Action::Answer(reply, outcome) => self.machine.respond(reply, outcome, self.now),
+            }
+        }
+    }
+
+    /// Runs a handler, and schedules what it does.
+    fn run(&mut self, reply: ReplyTo, handler: &Handler, invocation: &Invocation) {
+        let key = reply.key();
+        let mut context =
+            SimContext { invocation, asking: Asking::new(invocation), elapsed: Duration::ZERO, actions: Vec::new() };
+        let outcome = handler(&mut context);
+        let SimContext { asking, elapsed, mut actions, .. } = context;
+        let outcome = outcome.or_else(|error| error.into_outcome(&invocation.request, asking));
+        actions.push((elapsed, Action::Answer(reply, outcome)));
+        for (wait, action) in actions {
+            self.scheduled.insert((self.now + wait, self.next_action), (key, action));
+            self.next_action += 1;
+        }
+        self.act_on_what_is_due();
+    }
+
+    fn number_of(&mut self, key: RequestKey) -> u64 {
+        let next = &mut self.next_request;
+        *self.requests.entry(key).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        })
+    }
+
+    fn stopped(&mut self, key: RequestKey) -> String {
+        self.scheduled.retain(|_, (of, _)| *of != key);
+        match self.requests.get(&key) {
+            Some(&number) => {
+                self.cancelled.push(number);
+                format!("request {number} cancelled")
+            }
+            None => "a request cancelled that no handler had seen".into(),
+        }
+    }
+}
+
+/// An event without its borrows.
+enum Seen {
+    Text(String),
+    Invoke(ReplyTo, Handler, std::sync::Arc<Invocation>),
+    Cancelled(RequestKey),
+    Completed(u64, Result<Json, CallError>),
+    Closed(CloseReason),
+}
+
+fn seen(event: ServerEvent<'_, u64, Handler>) -> Seen {
+    match event {
+        ServerEvent::Initialized(caller) => {
+            let name = caller.info.as_ref().map_or("a client without a name", |info| &info.name);
+            Seen::Text(format!("initialized, {} with {name}", caller.version))
+        }
+        ServerEvent::Invoke { reply, handler, invocation } => Seen::Invoke(reply, handler, invocation),
+        ServerEvent::Cancelled(key) => Seen::Cancelled(key),
+        ServerEvent::Completed { token, outcome, .. } => {
+            Seen::Completed(token, outcome.map(|result| Json::from(&*result)))
+        }
+        ServerEvent::Notification { method, params } => {
+            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.get())))
+        }
+        ServerEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
+        ServerEvent::Closed(reason) => Seen::Closed(reason),
+        _ => Seen::Text("something else".into()),
+    }
+}
+
+fn described(request: &Invoked) -> String {
+    match request {
+        Invoked::Tool { name, arguments } => format!("tool {name} {arguments}"),
+        Invoked::Resource { uri, .. } => format!("resource {uri}"),
+        Invoked::Prompt { name, .. } => format!("prompt {name}"),
+        Invoked::Completion(params) => format!("completion of {}", params.argument.name),
+        _ => "something else".into(),
+    }
+}
+
+impl Party for SimServer {
+    fn set_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
+        self.act_on_what_is_due();
+        let mut turn = Turn::default();
+        loop {
+            let seen = match self.machine.poll() {
+                Output::Open { conn, .. } => {
+                    self.conn = Some(conn);
+                    turn.opens = true;
+                    continue;
+                }
+                Output::Close(_) => {
+                    turn.closes = Some(Closing::Both);
+                    continue;
+                }
+                Output::Idle { deadline } => {
+                    turn.deadline = earliest(deadline, self.scheduled.first_key_value().map(|((at, _), _)| *at));
+                    return turn;
+                }
+                Output::Event(event) => {
+                    assert!(self.closed.is_none(), "nothing comes after `Closed`");
+                    seen(event)
+                }
+            };
+            match seen {
+                Seen::Text(text) => log.saw(text.trim_end()),
+                Seen::Invoke(reply, handler, invocation) => {
+                    let number = self.number_of(reply.key());
+                    log.saw(&format!("request {number} for {}", described(&invocation.request)));
+                    self.run(reply, &handler, &invocation);
+                }
+                Seen::Cancelled(key) => {
+                    let text = self.stopped(key);
+                    log.saw(&text);
+                }
+                Seen::Completed(call, outcome) => {
+                    match &outcome {
+                        Ok(result) => log.saw(&format!("call {call} completed {result}")),
+                        Err(error) => log.saw(&format!("call {call} failed: {error}")),
+                    }
+                    let before = self.outcomes.insert(call, outcome);
+                    assert!(before.is_none(), "call {call} completed twice");
+                }
+                Seen::Closed(reason) => {
+                    assert_eq!(self.outcomes.len() as u64, self.calls, "every call completes before `Closed`");
+                    self.scheduled.clear();
+                    log.saw(&format!("closed: {reason}"));
+                    self.closed = Some(reason);
+                }
+            }
+        }
+    }
+
+    fn unwritten(&self) -> &[u8] {
+        self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
+    }
+
+    fn wrote(&mut self, count: usize) {
+        if let Some(conn) = self.conn {
+            self.machine.write_done(conn, count, self.now);
+        }
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> usize {
+        give(&mut self.machine, self.conn, bytes, self.now)
+    }
+
+    fn read_end(&mut self) {
+        if let Some(conn) = self.conn {
+            self.machine.read_eof(conn, self.now);
+        }
+    }
+
+    fn broke(&mut self, why: &ConnError) {
+        if let Some(conn) = self.conn {
+            self.machine.conn_failed(conn, why.clone(), self.now);
+        }
+    }
+
+    fn timeout(&mut self) {
+        self.machine.handle_timeout(self.now);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.machine.is_idle() && self.scheduled.is_empty()
+    }
+}

@@ -1,0 +1,163 @@
+//! What happened, in order: the whole of it as a hash, the readable part of it as a transcript.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use windlass::Instant;
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+impl Side {
+    /// The side across.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+
+    fn arrow(self) -> char {
+        match self {
+            Self::Client => '>',
+            Self::Server => '<',
+        }
+    }
+}
+
+/// The record of a simulation.
+///
+/// In the transcript, `>` is a line from client to server, `<` one from server to client, `!` what a program saw, and
+/// `@` the time when it has moved on.
+#[derive(Debug)]
+pub struct Trace {
+    hash: Fnv,
+    transcript: String,
+    told: Instant,
+    /// The beginnings of lines that are not complete yet.
+    unfinished: [Vec<u8>; 2],
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { hash: Fnv::new(), transcript: String::new(), told: Instant::ZERO, unfinished: [Vec::new(), Vec::new()] }
+    }
+}
+
+impl Trace {
+    /// A number that stands for everything that happened: the same seed gives the same.
+    pub fn hash(&self) -> u64 {
+        self.hash.0
+    }
+
+    /// The transcript so far.
+    pub fn transcript(&self) -> &str {
+        &self.transcript
+    }
+
+    /// A side wrote bytes.
+    pub(crate) fn wrote(&mut self, side: Side, bytes: &[u8], now: Instant) {
+        self.record(b'w', side, bytes, now);
+        let unfinished = &mut self.unfinished[side as usize];
+        unfinished.extend_from_slice(bytes);
+        let Some(last) = unfinished.iter().rposition(|&byte| byte == b'\n') else { return };
+        let rest = unfinished.split_off(last + 1);
+        let lines = std::mem::replace(unfinished, rest);
+        for line in lines[..last].split(|&byte| byte == b'\n') {
+            self.line(side.arrow(), &printable(line), now);
+        }
+    }
+
+    /// A side writes no more: what it had begun is a last line.
+    pub(crate) fn ended(&mut self, side: Side, now: Instant) {
+        self.record(b'e', side, b"", now);
+        let line = std::mem::take(&mut self.unfinished[side as usize]);
+        if !line.is_empty() {
+            self.line(side.arrow(), &(printable(&line) + " (without a newline)"), now);
+        }
+    }
+
+    /// A side was given bytes.
+    pub(crate) fn read(&mut self, side: Side, bytes: &[u8], now: Instant) {
+        self.record(b'r', side, bytes, now);
+    }
+
+    /// A side was told that its deadline has come.
+    pub(crate) fn woke(&mut self, side: Side, now: Instant) {
+        self.record(b't', side, b"", now);
+    }
+
+    /// A program saw something.
+    pub(crate) fn saw(&mut self, side: Side, what: &str, now: Instant) {
+        self.record(b'!', side, what.as_bytes(), now);
+        self.line('!', &format!("{}: {what}", side.name()), now);
+    }
+
+    fn record(&mut self, kind: u8, side: Side, bytes: &[u8], now: Instant) {
+        self.hash.add(&now.as_micros().to_le_bytes());
+        self.hash.add(&[kind, side as u8]);
+        self.hash.add(&(bytes.len() as u64).to_le_bytes());
+        self.hash.add(bytes);
+    }
+
+    fn line(&mut self, mark: char, text: &str, now: Instant) {
+        if now != self.told {
+            self.told = now;
+            let _ = writeln!(self.transcript, "@ {:?}", Duration::from_micros(now.as_micros()));
+        }
+        let _ = writeln!(self.transcript, "{mark} {text}");
+    }
+}
+
+/// FNV-1a with 64 bits: no keys, so no differences between runs.
+#[derive(Debug)]
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+}
+
+/// Bytes as text, with whatever cannot be seen written out.
+fn printable(bytes: &[u8]) -> String {
+    /// Lines beyond this are cut: nobody reads them, and limits are tested with long ones.
+    const LONGEST: usize = 2000;
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\u{feff}' => text.push_str("\\u{feff}"),
+                control if control.is_control() => text.extend(control.escape_default()),
+                other => text.push(other),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    if text.len() > LONGEST {
+        let end = (0..=80).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text = format!("{}… ({} bytes)", &text[..end], bytes.len());
+    }
+    text
+}

@@ -1,0 +1,82 @@
+//! [Windlass](windlass), the Model Context Protocol engine, on smol.
+//!
+//! ```no_run
+//! use windlass_smol::{Client, Command};
+//!
+//! async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::connect(Command::new("my-server")).await?;
+//!     for tool in client.list_tools().await? {
+//!         println!("{}", tool.name);
+//!     }
+//!     client.close().await;
+//!     Ok(())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     windlass_smol::run(example())
+//! }
+//! ```
+//!
+//! Connections are driven on smol's global executor, one task each. Every handle is `Send` and `Sync`.
+
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Instant;
+
+use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io};
+
+pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
+
+/// The runtime, as far as Windlass is concerned.
+#[derive(Debug)]
+pub enum Smol {}
+
+/// A connected client.
+pub type Client = asynchronous::Client<Smol>;
+/// Sets up a client.
+pub type ClientBuilder = asynchronous::ClientBuilder<Smol>;
+/// A running server.
+pub type Server = asynchronous::Server<Smol>;
+/// Fills a server and starts it.
+pub type ServerBuilder = asynchronous::ServerBuilder<Smol>;
+pub use asynchronous::Subscription;
+
+/// Runs a future to its end, for programs that are not asynchronous otherwise.
+pub fn run<V>(future: impl Future<Output = V>) -> V {
+    smol::block_on(future)
+}
+
+impl Runtime for Smol {
+    type Watched = async_io::Watched;
+
+    fn watch(descriptor: Arc<OwnedFd>, _: Direction) -> io::Result<Self::Watched> {
+        async_io::watch(descriptor)
+    }
+
+    fn poll_io(
+        watched: &Self::Watched,
+        direction: Direction,
+        context: &mut TaskContext<'_>,
+        operation: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Poll<io::Result<()>> {
+        async_io::poll_io(watched, direction, context, operation)
+    }
+
+    fn sleep_until(instant: Instant) -> BoxFuture<()> {
+        async_io::sleep_until(instant)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        smol::spawn(future).detach();
+    }
+}

@@ -1,0 +1,117 @@
+//! [Windlass](windlass), the Model Context Protocol engine, on tokio.
+//!
+//! ```no_run
+//! use windlass_tokio::{Client, Command};
+//!
+//! async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::connect(Command::new("my-server")).await?;
+//!     for tool in client.list_tools().await? {
+//!         println!("{}", tool.name);
+//!     }
+//!     client.close().await;
+//!     Ok(())
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     windlass_tokio::run(example())
+//! }
+//! ```
+//!
+//! It runs on either flavour of tokio's runtime, whose time and I/O must be enabled. Every handle is `Send` and `Sync`;
+//! each connection is driven by one task.
+
+#![cfg(unix)]
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, ready};
+use std::time::Instant;
+
+use tokio::net::unix::pipe::{Receiver, Sender};
+use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime};
+
+pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
+
+/// The runtime, as far as Windlass is concerned.
+#[derive(Debug)]
+pub enum Tokio {}
+
+/// A connected client.
+pub type Client = asynchronous::Client<Tokio>;
+/// Sets up a client.
+pub type ClientBuilder = asynchronous::ClientBuilder<Tokio>;
+/// A running server.
+pub type Server = asynchronous::Server<Tokio>;
+/// Fills a server and starts it.
+pub type ServerBuilder = asynchronous::ServerBuilder<Tokio>;
+pub use asynchronous::Subscription;
+
+/// Runs a future to its end on a runtime of its own, for programs that have none.
+///
+/// # Panics
+///
+/// When the system has no descriptors left for a runtime.
+pub fn run<V>(future: impl Future<Output = V>) -> V {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap_or_else(|error| panic!("tokio cannot start: {error}")).block_on(future)
+}
+
+/// A descriptor that tokio watches. Its pipes take any descriptor that can be waited for.
+#[derive(Debug)]
+pub enum Watched {
+    /// For reading.
+    Input(Receiver),
+    /// For writing.
+    Output(Sender),
+}
+
+impl Runtime for Tokio {
+    type Watched = Watched;
+
+    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Watched> {
+        let descriptor = descriptor.try_clone()?;
+        match direction {
+            Direction::Read => Receiver::from_owned_fd_unchecked(descriptor).map(Watched::Input),
+            Direction::Write => Sender::from_owned_fd_unchecked(descriptor).map(Watched::Output),
+        }
+    }
+
+    fn poll_io(
+        watched: &Watched,
+        _: Direction,
+        context: &mut TaskContext<'_>,
+        operation: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let outcome = match watched {
+                Watched::Input(input) => {
+                    ready!(input.poll_read_ready(context))?;
+                    input.try_io(&mut *operation)
+                }
+                Watched::Output(output) => {
+                    ready!(output.poll_write_ready(context))?;
+                    output.try_io(&mut *operation)
+                }
+            };
+            match outcome {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return Poll::Ready(outcome),
+            }
+        }
+    }
+
+    fn sleep_until(instant: Instant) -> BoxFuture<()> {
+        Box::pin(tokio::time::sleep_until(instant.into()))
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(future);
+    }
+}
