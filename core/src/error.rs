@@ -197,6 +197,8 @@ pub enum NegotiationError {
         /// What the server offered.
         offered: Vec<String>,
     },
+    /// The server does not speak the modern era, and this client may use no other.
+    NotModern,
     /// The server answered the handshake with an error.
     Refused(RpcError),
     /// The server did not answer the handshake in time.
@@ -215,6 +217,9 @@ impl fmt::Display for NegotiationError {
         match self {
             Self::NoCommonVersion { offered } => {
                 write!(f, "the server speaks protocol versions {offered:?}, of which this client may use none")
+            }
+            Self::NotModern => {
+                f.write_str("the server does not speak the modern protocol that this client is pinned to")
             }
             Self::Refused(error) => write!(f, "the server refused the handshake: {error}"),
             Self::TimedOut { after } => write!(

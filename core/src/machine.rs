@@ -41,7 +41,8 @@ pub enum Target {
 pub enum Output<E> {
     /// Something for the program.
     Event(E),
-    /// Open a stream. There is no need to report success: reading and writing begin at once.
+    /// Open a stream. There is no need to report success: reading and writing begin at once. A machine that asks
+    /// again wants a fresh stream in place of the first, which is to be closed.
     Open {
         /// The name by which the machine knows the stream from now on.
         conn: ConnId,

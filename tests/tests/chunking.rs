@@ -27,7 +27,9 @@ fn to_server(g: &mut Gen) -> Vec<u8> {
         7 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"now",{META}}}}}"#),
         8 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"later",{META}}}}}"#),
         9 => format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#),
-        10 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{}},{META}}}}}"#),
+        10 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{}},{META}}}}}"#
+        ),
         other => return anything(g, other),
     };
     framed(g, text.into_bytes())
@@ -42,10 +44,13 @@ fn to_client(g: &mut Gen) -> Vec<u8> {
         3 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":1,"message":"\u00e9"}}}}"#),
         4 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#),
         5 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#),
-        6 => format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1}}}}"#),
+        6 => format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1}}}}"#
+        ),
         7 => format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#),
         8 => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.into(),
-        9 => r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#.into(),
+        9 => r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#
+            .into(),
         10 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#),
         other => return anything(g, other),
     };
@@ -64,7 +69,9 @@ fn anything(g: &mut Gen, which: u8) -> Vec<u8> {
         16 => format!(r#"{{"jsonrpc":"2.0","id":2,"method":"ping","params":{{"x":"{long}"}}}}"#).into_bytes(),
         17 => br#"[{"jsonrpc":"2.0","id":5,"method":"ping"},7,{"jsonrpc":"2.0","id":2,"result":{}}]"#.to_vec(),
         18 => b"[]".to_vec(),
-        19 => format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"x":{}{}}}}}"#, "[".repeat(30), "]".repeat(30)).into_bytes(),
+        19 => {
+            format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"x":{}{}}}}}"#, "[".repeat(30), "]".repeat(30)).into_bytes()
+        }
         20 => br#"{"jsonrpc":"2.0","id":1,"method":"#.to_vec(),
         21 => br#"{"jsonrpc":"2.0","id":2,"result":7}"#.to_vec(),
         _ => Vec::<u8>::arbitrary(g),

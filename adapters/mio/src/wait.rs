@@ -61,6 +61,11 @@ impl Drive for Mio {
         Ok(Ready { read: self.ready.read, write: write && self.ready.write })
     }
 
+    fn forget(&mut self) {
+        // Descriptors that cannot be taken back are about to be closed anyway.
+        let _ = self.watch(None);
+    }
+
     fn exhausted(&mut self, direction: Direction) {
         match direction {
             Direction::Read => self.ready.read = false,

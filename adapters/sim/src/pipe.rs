@@ -107,3 +107,43 @@ impl Pipe {
         self.last
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn bytes_arrive_in_order_and_the_end_comes_last() {
+        for seed in 0..50 {
+            let mut pipe = Pipe::new(Weather::rough(), Random::new(seed));
+            let sent: Vec<u8> = (0..5000_u32).map(|byte| byte as u8).collect();
+            let (mut written, mut received, mut now) = (0, Vec::new(), Instant::ZERO);
+            while !pipe.has_ended(now) {
+                let count = pipe.write(&sent[written..], now);
+                written += if pipe.end.is_none() { count } else { 0 };
+                if written == sent.len() {
+                    pipe.end(now);
+                }
+                while let Some(bytes) = pipe.arrived(now) {
+                    let bytes = bytes.to_vec();
+                    received.extend_from_slice(&bytes);
+                    pipe.take(bytes.len());
+                }
+                assert!(pipe.len() <= Weather::rough().capacity);
+                now = now + Duration::from_millis(1);
+            }
+            assert_eq!(received, sent, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_full_pipe_takes_nothing_more() {
+        let weather = Weather { capacity: 4, ..Weather::calm() };
+        let mut pipe = Pipe::new(weather, Random::new(1));
+        assert_eq!(pipe.write(b"abcdef", Instant::ZERO), 4);
+        assert_eq!(pipe.write(b"ef", Instant::ZERO), 0);
+        pipe.take(1);
+        assert_eq!(pipe.write(b"ef", Instant::ZERO), 1);
+    }
+}

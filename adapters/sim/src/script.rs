@@ -75,7 +75,7 @@ impl Script {
         self.closing = Some(Closing::Both);
     }
 
-    /// The lines that it has heard.
+    /// The lines that it has heard; the last may lack its end, if the other side stopped inside of it.
     pub fn heard(&self) -> &[String] {
         &self.heard
     }
@@ -122,6 +122,10 @@ impl Party for Script {
 
     fn read_end(&mut self) {
         self.heard_end = true;
+        if !self.incoming.is_empty() {
+            let rest = std::mem::take(&mut self.incoming);
+            self.heard.push(String::from_utf8_lossy(&rest).into_owned());
+        }
     }
 
     fn broke(&mut self, _: &ConnError) {
@@ -131,6 +135,7 @@ impl Party for Script {
     fn timeout(&mut self) {}
 
     fn is_idle(&self) -> bool {
-        self.outgoing.is_empty() && self.incoming.is_empty()
+        // Whoever is gone has nothing to do, even if half a line had come.
+        self.outgoing.is_empty() && (self.incoming.is_empty() || self.closing == Some(Closing::Both))
     }
 }

@@ -73,10 +73,11 @@ impl Trace {
         self.record(b'w', side, bytes, now);
         let unfinished = &mut self.unfinished[side as usize];
         unfinished.extend_from_slice(bytes);
-        let Some(last) = unfinished.iter().rposition(|&byte| byte == b'\n') else { return };
-        let rest = unfinished.split_off(last + 1);
+        // Most writes end no line, so the whole line is looked at only when one does.
+        let Some(last) = bytes.iter().rposition(|&byte| byte == b'\n') else { return };
+        let rest = unfinished.split_off(unfinished.len() - bytes.len() + last + 1);
         let lines = std::mem::replace(unfinished, rest);
-        for line in lines[..last].split(|&byte| byte == b'\n') {
+        for line in lines[..lines.len() - 1].split(|&byte| byte == b'\n') {
             self.line(side.arrow(), &printable(line), now);
         }
     }
@@ -160,4 +161,37 @@ fn printable(bytes: &[u8]) -> String {
         text = format!("{}… ({} bytes)", &text[..end], bytes.len());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_has_whole_lines_and_says_when_time_moves() {
+        let mut trace = Trace::default();
+        let later = Instant::from_micros(1_500_000);
+        trace.wrote(Side::Client, b"{\"a\"", Instant::ZERO);
+        trace.wrote(Side::Server, b"\xff\r\n[", Instant::ZERO);
+        trace.wrote(Side::Client, b":1}\n", later);
+        trace.saw(Side::Server, "something", later);
+        trace.ended(Side::Server, later);
+        assert_eq!(
+            trace.transcript(),
+            "< \\xff\\r\n@ 1.5s\n> {\"a\":1}\n! server: something\n< [ (without a newline)\n"
+        );
+    }
+
+    #[test]
+    fn the_hash_tells_chunks_apart() {
+        let hash = |chunks: &[&[u8]]| {
+            let mut trace = Trace::default();
+            for chunk in chunks {
+                trace.read(Side::Client, chunk, Instant::ZERO);
+            }
+            trace.hash()
+        };
+        assert_eq!(hash(&[b"ab"]), hash(&[b"ab"]));
+        assert_ne!(hash(&[b"ab"]), hash(&[b"a", b"b"]));
+    }
 }

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::negotiate::Phase;
 use super::{Call, CallId, Client, ClientEvent, Queued, Step, UserCall};
 use crate::error::CallError;
 use crate::json::Json;
@@ -139,6 +140,10 @@ impl<T> Client<T> {
         if method == "ping" {
             let written = encode_result(self.session.outbox.tail(), &id, &Json::empty_object(), Splice::default());
             debug_assert!(written.is_ok());
+            return None;
+        }
+        if !matches!(self.phase, Phase::Ready) {
+            self.session.refuse(Some(&id), false, &RpcError::invalid_request("the session is not initialized yet"));
             return None;
         }
         let request = match self.input_request(method, params) {

@@ -63,10 +63,21 @@ impl<T> Client<T> {
             Ok(peer) if peer.version.era() == Era::Modern => {
                 // Until it is acknowledged it may time out like any call; then it lives for as long as it is wanted.
                 let timing = self.timing(options);
-                let user = UserCall { call: CallId(0), token, retry: None, cache: None, listen: true };
+                let user = UserCall {
+                    call: CallId(0),
+                    token,
+                    retry: None,
+                    cache: None,
+                    listen: true,
+                    progress: f64::NEG_INFINITY,
+                };
                 self.send("subscriptions/listen", &SubscriptionsListenParams::new(filter), options, timing, user, now)
             }
-            Ok(_) => Ok(self.listen_to_legacy(filter, options, token, now)),
+            Ok(peer) => {
+                // What the server does not offer is left out here, as a modern server leaves it out of its acknowledgement.
+                let honoured = filter.honoured_by(&peer.capabilities);
+                Ok(self.listen_to_legacy(honoured, options, token, now))
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub use pages::{PageError, Pages};
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::Json;
 use crate::json::write_json;
-use crate::jsonrpc::{Id, Malformed, Message, RpcError, Salvaged, Splice};
+use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
 use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -90,6 +90,8 @@ pub(crate) struct UserCall<T> {
     cache: Option<Box<CacheKey>>,
     /// Whether this is a `subscriptions/listen`.
     listen: bool,
+    /// The last progress, which only ever grows.
+    progress: f64,
 }
 
 /// An event that does not borrow from the bytes that came in.
@@ -150,17 +152,20 @@ impl<T> Client<T> {
             Err(why) => return Err(Refused::new(why, token)),
         };
         let modern = peer.version.era() == Era::Modern;
+        // A ping that is answered from the cache would show nothing.
+        let fresh = options.fresh || method == "ping";
         let method = match method {
             // The modern era has no ping; asking what the server is shows as well that it is there.
             "ping" if modern => "server/discover",
             "logging/setLevel" if modern => return self.set_modern_log_level(params, token),
             other => other,
         };
-        let mut user = UserCall { call: CallId(0), token, retry: None, cache: None, listen: false };
+        let mut user =
+            UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
         if modern && gate::is_cacheable(method) {
             let mut key = CacheKey { method: method.into(), params: Vec::new() };
             if write_json(&mut key.params, params).is_ok() {
-                if !options.fresh {
+                if !fresh {
                     if let Some(result) = self.cache.fresh(&key, now) {
                         return Ok(self.complete_at_once(user.token, result));
                     }
@@ -385,25 +390,16 @@ impl<T> Client<T> {
         }
     }
 
-    /// The server sent something that is no message. It is never answered: two peers that answer each other's errors
-    /// would not stop.
+    /// The server sent something that is no message. What could be a request of a legacy server's is answered under
+    /// its id; nothing else is: two peers that answer each other's errors would not stop.
     pub(crate) fn malformed(&mut self, malformed: Malformed, now: Instant) {
         self.session.count(|counters| counters.malformed += 1);
-        if let (true, Some(id)) = (malformed.response, &malformed.id) {
-            self.invalid_answer(id, malformed.to_string(), now);
-        }
-        self.queue.push_back(Queued::Malformed(malformed));
-    }
-
-    /// A line of the server's was too long to keep.
-    pub(crate) fn lost(&mut self, malformed: Malformed, salvaged: Option<Salvaged>, now: Instant) {
-        self.session.count(|counters| counters.malformed += 1);
-        match salvaged {
-            Some(Salvaged { id, response: true }) => self.invalid_answer(&id, malformed.to_string(), now),
-            Some(Salvaged { id, response: false }) if !self.is_modern() => {
-                self.session.refuse(Some(&id), false, &RpcError::invalid_request(malformed.to_string()));
+        if let Some(id) = &malformed.id {
+            match malformed.answer() {
+                Some(error) if !self.is_modern() => self.session.refuse(Some(id), false, &error),
+                Some(_) => {}
+                None => self.invalid_answer(id, malformed.to_string(), now),
             }
-            _ => {}
         }
         self.queue.push_back(Queued::Malformed(malformed));
     }

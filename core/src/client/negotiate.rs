@@ -174,8 +174,7 @@ impl<T> Client<T> {
         if self.may_be_legacy() {
             self.initialize(ProtocolVersion::LATEST_LEGACY, now);
         } else {
-            let offered = Vec::from([String::from("none of the modern era")]);
-            self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
+            self.close(CloseReason::Negotiation(NegotiationError::NotModern));
         }
     }
 

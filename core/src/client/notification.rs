@@ -104,15 +104,19 @@ impl<T> Client<T> {
         #[serde(rename_all = "camelCase")]
         struct Progress {
             progress_token: Id,
+            progress: f64,
         }
-        let call = match serde_json::from_str(params.get()) {
-            Ok(Progress { progress_token: Id::Number(number) }) => CallId(number),
-            _ => CallId(0),
+        let (call, progress) = match serde_json::from_str(params.get()) {
+            Ok(Progress { progress_token: Id::Number(number), progress }) => (CallId(number), progress),
+            _ => (CallId(0), 0.0),
         };
         let number = self.rounds.get(&call).copied().unwrap_or(call.0);
-        if !matches!(self.session.token(number), Some(Call::User(user)) if user.call == call) {
-            self.session.count(|counters| counters.stray_progress += 1);
-            return None;
+        match self.session.token_mut(number) {
+            Some(Call::User(user)) if user.call == call && progress > user.progress => user.progress = progress,
+            _ => {
+                self.session.count(|counters| counters.stray_progress += 1);
+                return None;
+            }
         }
         self.session.extend(number, now);
         Some(Step::Update { call, update: Update::Progress(Cow::Borrowed(params)) })

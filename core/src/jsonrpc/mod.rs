@@ -12,4 +12,4 @@ pub use envelope::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry
 pub(crate) use error::excerpt;
 pub use error::{RpcError, code};
 pub use id::Id;
-pub(crate) use salvage::{Salvaged, salvage};
+pub(crate) use salvage::salvage;

@@ -5,34 +5,30 @@
 
 use serde_json::value::RawValue;
 
-use super::Id;
 use super::envelope::end_of_string;
+use super::{Id, Malformed};
 use crate::codec::ndjson::Oversized;
 
-/// What could be told of a lost message.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Salvaged {
-    pub(crate) id: Id,
-    /// Whether it was an answer rather than a request.
-    pub(crate) response: bool,
-}
-
-/// Looks for the id of an oversized line.
-pub(crate) fn salvage(line: &Oversized) -> Option<Salvaged> {
-    let mut id = None;
-    let mut method = false;
-    let mut rest = line.head.trim_ascii_start().strip_prefix(b"{")?;
+/// Finds out what an oversized line was, as far as its ends tell.
+pub(crate) fn salvage(line: &Oversized, mut malformed: Malformed) -> Malformed {
+    let Some(mut rest) = line.head.trim_ascii_start().strip_prefix(b"{") else { return malformed };
+    let mut asks = false;
     while let Some((name, value, after)) = flat_member(rest) {
         match name {
-            b"id" => id = id_from(value),
-            b"method" => method = true,
+            b"id" => malformed.id = id_from(value),
+            b"method" => asks = true,
             _ => {}
         }
         let Some(next) = after.trim_ascii_start().strip_prefix(b",") else { break };
         rest = next;
     }
-    let id = id.or_else(|| id_at_end(&line.tail))?;
-    Some(Salvaged { id, response: !method })
+    // Where the flat members end, the large one begins; its name tells as well.
+    let large = rest.trim_ascii_start();
+    asks |= large.starts_with(b"\"params\"");
+    malformed.response = !asks && (large.starts_with(b"\"result\"") || large.starts_with(b"\"error\""));
+    malformed.id = malformed.id.or_else(|| id_at_end(&line.tail));
+    malformed.notification = asks && malformed.id.is_none();
+    malformed
 }
 
 /// The id in `…,"id":7}` or `…,"id":7,"jsonrpc":"2.0"}`: followed by flat members only, so it is the envelope's own.
@@ -66,25 +62,36 @@ fn id_from(text: &[u8]) -> Option<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::MalformedKind;
 
-    fn salvaged(head: &str, tail: &str) -> Option<(Id, bool)> {
-        let line = crate::codec::ndjson::Oversized::excerpts(head.as_bytes(), tail.as_bytes());
-        salvage(&line).map(|found| (found.id, found.response))
+    /// The id that was found, and whether the line was a response.
+    fn salvaged(head: &str, tail: &str) -> (Option<Id>, bool) {
+        let line = Oversized::excerpts(head.as_bytes(), tail.as_bytes());
+        let found = salvage(&line, Malformed::new(MalformedKind::TooLong, ""));
+        (found.id, found.response)
     }
 
     #[test]
     fn ids_are_found_at_either_end() {
-        assert_eq!(salvaged(r#"{"jsonrpc":"2.0","id":7,"result":{"x":"#, "}}"), Some((7.into(), true)));
-        assert_eq!(salvaged(r#"{"id":"a b","method":"m","params":{"#, "}}"), Some(("a b".into(), false)));
-        assert_eq!(salvaged(r#"{"result":{"x":"#, r#"},"jsonrpc":"2.0","id":9}"#), Some((9.into(), true)));
-        assert_eq!(salvaged(r#"{"result":{"x":"#, r#"},"id":9,"jsonrpc":"2.0"}"#), Some((9.into(), true)));
-        assert_eq!(salvaged(r#"{"method":"m","params":{"x":"#, r#"},"id":9}"#), Some((9.into(), false)));
+        assert_eq!(salvaged(r#"{"jsonrpc":"2.0","id":7,"result":{"x":"#, "}}"), (Some(7.into()), true));
+        assert_eq!(salvaged(r#"{"id":"a b","method":"m","params":{"#, "}}"), (Some("a b".into()), false));
+        assert_eq!(salvaged(r#"{"result":{"x":"#, r#"},"jsonrpc":"2.0","id":9}"#), (Some(9.into()), true));
+        assert_eq!(salvaged(r#"{"result":{"x":"#, r#"},"id":9,"jsonrpc":"2.0"}"#), (Some(9.into()), true));
+        assert_eq!(salvaged(r#"{"method":"m","params":{"x":"#, r#"},"id":9}"#), (Some(9.into()), false));
     }
 
     #[test]
     fn an_inner_id_is_not_taken_for_the_envelopes() {
-        assert_eq!(salvaged(r#"{"result":{"x":"#, r#""id":9}}"#), None);
-        assert_eq!(salvaged("xxxxx", "xxxxx"), None);
-        assert_eq!(salvaged("", ""), None);
+        assert_eq!(salvaged(r#"{"result":{"x":"#, r#""id":9}}"#), (None, true));
+        assert_eq!(salvaged("xxxxx", "xxxxx"), (None, false));
+        assert_eq!(salvaged("", ""), (None, false));
+    }
+
+    #[test]
+    fn what_asks_without_an_id_is_a_notification() {
+        for head in [r#"{"method":"m","params":{"x":"#, r#"{"jsonrpc":"2.0","params":{"x":"#] {
+            let line = Oversized::excerpts(head.as_bytes(), b"}}");
+            assert!(salvage(&line, Malformed::new(MalformedKind::TooLong, "")).notification);
+        }
     }
 }

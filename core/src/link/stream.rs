@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
 use crate::codec::ndjson::{Frame, LineDecoder, Oversized};
-use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, Salvaged, parse, parse_entry, salvage};
+use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry, salvage};
 use crate::limits::Limits;
 use crate::machine::ConnId;
 use crate::time::Instant;
@@ -83,8 +83,6 @@ enum End {
 pub(super) enum Incoming<'a> {
     Message(Message<'a>),
     Malformed(Malformed),
-    /// A line that was too long to keep, or too deep to read.
-    Lost(Malformed, Option<Salvaged>),
     /// The peer sends nothing more.
     End,
 }
@@ -217,7 +215,7 @@ impl Reader {
                 Some(Frame::Oversized(line)) => {
                     self.cursor += consumed;
                     let detail = alloc::format!("{} bytes, {} are allowed", line.length, limits.message_bytes);
-                    return Some(Incoming::Lost(Malformed::new(MalformedKind::TooLong, detail), salvage(&line)));
+                    return Some(Incoming::Malformed(salvage(&line, Malformed::new(MalformedKind::TooLong, detail))));
                 }
                 None => {
                     self.cursor += consumed;
@@ -240,7 +238,7 @@ impl Reader {
                 Err(malformed) if malformed.kind == MalformedKind::TooDeep => {
                     // It is not read, but whoever waits for it is told.
                     self.cursor += consumed;
-                    return Some(Incoming::Lost(malformed, salvage(&Oversized::of(&unread[line]))));
+                    return Some(Incoming::Malformed(salvage(&Oversized::of(&unread[line]), malformed)));
                 }
                 Err(malformed) => {
                     self.cursor += consumed;
@@ -289,7 +287,7 @@ impl Reader {
                 _ => Some(Incoming::Malformed(Malformed::new(MalformedKind::Truncated, ""))),
             },
             Some(Frame::Oversized(line)) => {
-                Some(Incoming::Lost(Malformed::new(MalformedKind::Truncated, ""), salvage(&line)))
+                Some(Incoming::Malformed(salvage(&line, Malformed::new(MalformedKind::Truncated, ""))))
             }
         }
     }

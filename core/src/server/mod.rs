@@ -35,7 +35,7 @@ use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::Json;
 use crate::json::write_json;
-use crate::jsonrpc::{Malformed, Message, RpcError, Salvaged, Splice};
+use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
 use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
 use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -222,16 +222,6 @@ impl<T, H: Clone> Server<T, H> {
         self.queue.push_back(Queued::Malformed(malformed));
     }
 
-    /// A line of the client's was too long to keep.
-    pub(crate) fn lost(&mut self, malformed: Malformed, salvaged: Option<Salvaged>, now: Instant) {
-        match salvaged {
-            Some(salvaged) => {
-                self.malformed(Malformed { id: Some(salvaged.id), response: salvaged.response, ..malformed }, now)
-            }
-            None => self.malformed(malformed, now),
-        }
-    }
-
     /// Revisions up to 2025-06-18 require the id of an error, even if it is null.
     fn wants_null_id(&self) -> bool {
         self.legacy.caller.as_ref().is_some_and(|caller| caller.version.requires_id_in_errors())
@@ -262,7 +252,11 @@ impl<T, H: Clone> Server<T, H> {
     fn settled_badly(&mut self, call: Call<T>, error: CallError, now: Instant) {
         match call {
             Call::Input { request, name } => {
-                self.input_arrived(request, name, Err(RpcError::internal(error.to_string())));
+                let detail = match error {
+                    CallError::TimedOut { after } => alloc::format!("no answer within {after:?}"),
+                    other => other.to_string(),
+                };
+                self.input_arrived(request, name, Err(RpcError::internal(detail)));
             }
             Call::Ping => {
                 if let Some(step) = self.keep_alive.as_mut().map(KeepAlive::missed) {

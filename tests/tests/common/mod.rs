@@ -16,37 +16,37 @@ use windlass::server::{Invoked, Registry, ServerConfig};
 use windlass_sim::{Handler, InputAnswer, Script, Sim, SimClient, SimServer, Weather, handler};
 
 /// The `_meta` of a modern request that can be asked by form.
-pub const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
 
 /// A client that can be asked for everything.
-pub fn client_config() -> ClientConfig {
+pub(crate) fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new(Implementation::new("client", "1"));
     config.capabilities = ClientCapabilities::new().with_form_elicitation().with_roots(true);
     config
 }
 
 /// The same, but for legacy servers only.
-pub fn legacy_config() -> ClientConfig {
+pub(crate) fn legacy_config() -> ClientConfig {
     let mut config = client_config();
     config.negotiation = Negotiation::Legacy;
     config
 }
 
-pub fn server_config() -> ServerConfig {
+pub(crate) fn server_config() -> ServerConfig {
     ServerConfig::new(Implementation::new("server", "1"))
 }
 
 /// A server that offers a little of everything.
-pub fn server() -> SimServer {
+pub(crate) fn server() -> SimServer {
     server_with(server_config())
 }
 
-pub fn server_with(config: ServerConfig) -> SimServer {
+pub(crate) fn server_with(config: ServerConfig) -> SimServer {
     SimServer::new(config, registry(), 1)
 }
 
 /// A little of everything.
-pub fn registry() -> Registry<Handler> {
+pub(crate) fn registry() -> Registry<Handler> {
     let mut registry = Registry::new();
     registry.add_tool(
         Tool::without_arguments("echo"),
@@ -142,38 +142,38 @@ fn content(result: &ElicitResult) -> String {
 }
 
 /// What the user of the tests answers.
-pub fn accept_name() -> ElicitResult {
+pub(crate) fn accept_name() -> ElicitResult {
     let mut content = ElicitContent::new();
     content.insert("name", "Ada").expect("a text is JSON");
     ElicitResult::accept(content)
 }
 
 /// Answers every request for input at once.
-pub fn answer_everything(client: &mut SimClient) {
+pub(crate) fn answer_everything(client: &mut SimClient) {
     client.on_input(|request| InputAnswer::Now(Ok(answer_to(request))));
 }
 
-pub fn answer_to(request: &InputRequest) -> InputResponse {
+pub(crate) fn answer_to(request: &InputRequest) -> InputResponse {
     match request {
         InputRequest::Roots(_) => ListRootsResult::new([Root::new("file:///home")]).into(),
         _ => accept_name().into(),
     }
 }
 
-pub fn tool(name: &str) -> CallToolParams {
+pub(crate) fn tool(name: &str) -> CallToolParams {
     CallToolParams::new(name)
 }
 
-pub fn json(text: &str) -> Json {
+pub(crate) fn json(text: &str) -> Json {
     Json::parse(text).expect("the test's own JSON")
 }
 
 /// A client against a scripted server, negotiated as modern.
-pub fn modern_client() -> Sim<SimClient, Script> {
+pub(crate) fn modern_client() -> Sim<SimClient, Script> {
     modern_client_with(client_config())
 }
 
-pub fn modern_client_with(config: ClientConfig) -> Sim<SimClient, Script> {
+pub(crate) fn modern_client_with(config: ClientConfig) -> Sim<SimClient, Script> {
     let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
     sim.settle();
     sim.server.say(r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}},"ttlMs":0,"cacheScope":"private"}}"#);
@@ -183,11 +183,11 @@ pub fn modern_client_with(config: ClientConfig) -> Sim<SimClient, Script> {
 }
 
 /// A client against a scripted server, negotiated as legacy in the given revision.
-pub fn legacy_client(version: &str) -> Sim<SimClient, Script> {
+pub(crate) fn legacy_client(version: &str) -> Sim<SimClient, Script> {
     legacy_client_with(version, legacy_config())
 }
 
-pub fn legacy_client_with(version: &str, config: ClientConfig) -> Sim<SimClient, Script> {
+pub(crate) fn legacy_client_with(version: &str, config: ClientConfig) -> Sim<SimClient, Script> {
     let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
     sim.settle();
     sim.server.say(&initialize_answer(1, version));
@@ -196,58 +196,58 @@ pub fn legacy_client_with(version: &str, config: ClientConfig) -> Sim<SimClient,
     sim
 }
 
-pub fn initialize_answer(id: u64, version: &str) -> String {
+pub(crate) fn initialize_answer(id: u64, version: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"{version}","capabilities":{{"tools":{{"listChanged":true}},"resources":{{"subscribe":true,"listChanged":true}},"logging":{{}}}},"serverInfo":{{"name":"scripted","version":"1"}}}}}}"#
     )
 }
 
 /// A server against a scripted client that has said nothing yet.
-pub fn fresh_server() -> Sim<Script, SimServer> {
+pub(crate) fn fresh_server() -> Sim<Script, SimServer> {
     fresh_server_with(server_config())
 }
 
-pub fn fresh_server_with(config: ServerConfig) -> Sim<Script, SimServer> {
+pub(crate) fn fresh_server_with(config: ServerConfig) -> Sim<Script, SimServer> {
     Sim::with_scripted_client(1, Weather::calm(), server_with(config))
 }
 
 /// A server against a scripted legacy client that has been through the handshake.
-pub fn legacy_server(version: &str) -> Sim<Script, SimServer> {
+pub(crate) fn legacy_server(version: &str) -> Sim<Script, SimServer> {
     legacy_server_with(version, server_config())
 }
 
-pub fn legacy_server_with(version: &str, config: ServerConfig) -> Sim<Script, SimServer> {
+pub(crate) fn legacy_server_with(version: &str, config: ServerConfig) -> Sim<Script, SimServer> {
     let mut sim = fresh_server_with(config);
     say(&mut sim, &initialize(version));
     say(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     sim
 }
 
-pub fn initialize(version: &str) -> String {
+pub(crate) fn initialize(version: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"scripted","version":"1"}}}}}}"#
     )
 }
 
 /// The scripted client says a line, and everything that follows from it happens.
-pub fn say(sim: &mut Sim<Script, SimServer>, line: &str) {
+pub(crate) fn say(sim: &mut Sim<Script, SimServer>, line: &str) {
     sim.client.say(line);
     sim.settle();
 }
 
 /// The scripted server says a line, and everything that follows from it happens.
-pub fn tell(sim: &mut Sim<SimClient, Script>, line: &str) {
+pub(crate) fn tell(sim: &mut Sim<SimClient, Script>, line: &str) {
     sim.server.say(line);
     sim.settle();
 }
 
 /// A modern request, with `params` added to its `_meta`.
-pub fn modern(id: u64, method: &str, params: &str) -> String {
+pub(crate) fn modern(id: u64, method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{comma}{META}}}}}"#)
 }
 
 /// A legacy request.
-pub fn legacy(id: u64, method: &str, params: &str) -> String {
+pub(crate) fn legacy(id: u64, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
 }

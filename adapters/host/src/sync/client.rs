@@ -288,6 +288,7 @@ impl<D: Drive> ClientBuilder<D> {
             Arc::new(DrivenClient { core: core.clone(), pool: Pool::default(), wake: Box::new(drive.waker()) });
         let engine = Engine::new(drive, driven);
         if D::OWN_THREAD {
+            engine.expect_leader();
             let engine = engine.clone();
             let thread = thread::Builder::new().name("windlass-client".into());
             thread.spawn(move || engine.run()).map_err(|error| not_opened(&error))?;

@@ -24,9 +24,16 @@ pub(super) struct Engine<D: Drive, M: Driven> {
     leadership: Mutex<Leadership>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leader {
+    Thread(ThreadId),
+    /// A thread that is being started for it.
+    Expected,
+}
+
 #[derive(Default)]
 struct Leadership {
-    leader: Option<ThreadId>,
+    leader: Option<Leader>,
     followers: VecDeque<Thread>,
 }
 
@@ -54,7 +61,7 @@ impl<D: Drive, M: Driven> Engine<D, M> {
             let mut leadership = self.leadership();
             match leadership.leader {
                 None => {
-                    leadership.leader = Some(this.id());
+                    leadership.leader = Some(Leader::Thread(this.id()));
                     drop(leadership);
                     let value = self.lead(|| poll(&mut context), until);
                     self.leadership().leader = None;
@@ -66,7 +73,7 @@ impl<D: Drive, M: Driven> Engine<D, M> {
                     }
                 }
                 // A callback of the leader's waits for a call of its own: it leads on.
-                Some(leader) if leader == this.id() => {
+                Some(leader) if leader == Leader::Thread(this.id()) => {
                     drop(leadership);
                     return match self.lead(|| poll(&mut context), until) {
                         Some(value) => value,
@@ -87,9 +94,14 @@ impl<D: Drive, M: Driven> Engine<D, M> {
         }
     }
 
+    /// From now on the thread that will call [`run`](Self::run) leads, and no other.
+    pub(super) fn expect_leader(&self) {
+        self.leadership().leader = Some(Leader::Expected);
+    }
+
     /// Drives the machine until the connection is over, for a thread that does nothing else.
     pub(super) fn run(&self) {
-        self.leadership().leader = Some(thread::current().id());
+        self.leadership().leader = Some(Leader::Thread(thread::current().id()));
         let _: Option<()> = self.lead(|| Poll::Pending, None);
         self.leadership().leader = None;
         self.leave(&thread::current());
@@ -98,7 +110,7 @@ impl<D: Drive, M: Driven> Engine<D, M> {
     /// Somebody changed the machine: whoever drives it looks again.
     pub(super) fn wake(&self) {
         let leader = self.leadership().leader;
-        if leader.is_some_and(|leader| leader != thread::current().id()) {
+        if leader.is_some_and(|leader| leader != Leader::Thread(thread::current().id())) {
             (self.waker)();
         }
     }
@@ -120,6 +132,7 @@ impl<D: Drive, M: Driven> Engine<D, M> {
                 return Some(value);
             }
             if interest.finished {
+                self.drive().forget();
                 return None;
             }
             let stream = self.driven.stream().map(|(conn, input, output)| Stream { conn, input, output });

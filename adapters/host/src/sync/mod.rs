@@ -48,6 +48,9 @@ pub trait Drive: Sized + Send + 'static {
 
     /// What was ready is not any more. Those who are told of changes only have to know.
     fn exhausted(&mut self, _direction: Direction) {}
+
+    /// The connection is over: whatever is held of its stream is let go, so that it is really closed.
+    fn forget(&mut self) {}
 }
 
 /// The stream to wait for. Another connection has another id.

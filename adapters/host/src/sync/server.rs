@@ -175,6 +175,7 @@ impl<D: Drive> ServerBuilder<D> {
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let server = self.set_up(endpoint)?;
         let engine = server.engine.clone();
+        engine.expect_leader();
         thread::Builder::new().name("windlass-server".into()).spawn(move || engine.run())?;
         Ok(server)
     }

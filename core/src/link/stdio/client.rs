@@ -191,8 +191,9 @@ impl<T> Machine for StdioClient<T> {
         let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         if client.session.is_overflowing() {
-            client.session.outbox.clear();
             client.close(CloseReason::PeerStoppedReading);
+            // A message may be half written, so last words would be taken for the rest of it.
+            client.session.outbox.clear();
         }
         let step = loop {
             if client.closed().is_some() {
@@ -221,7 +222,6 @@ impl<T> Machine for StdioClient<T> {
                     }
                 }
                 Some(Incoming::Malformed(malformed)) => client.malformed(malformed, now),
-                Some(Incoming::Lost(malformed, salvaged)) => client.lost(malformed, salvaged, now),
                 Some(Incoming::End) => {
                     if client.stream_ended(CloseReason::PeerClosed) {
                         // A legacy server that exits on the probe is started again and initialised.

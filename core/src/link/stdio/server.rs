@@ -191,8 +191,9 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
         let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         if server.session.is_overflowing() {
-            server.session.outbox.clear();
             server.close(CloseReason::PeerStoppedReading);
+            // A message may be half written, so last words would be taken for the rest of it.
+            server.session.outbox.clear();
         }
         server.flush_changes();
         loop {
@@ -218,7 +219,6 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                     }
                 }
                 Some(Incoming::Malformed(malformed)) => server.malformed(malformed, now),
-                Some(Incoming::Lost(malformed, salvaged)) => server.lost(malformed, salvaged, now),
                 Some(Incoming::End) => {
                     server.stop_waiting_for_input();
                     *drain_until = Some(now + DRAIN);

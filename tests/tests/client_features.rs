@@ -1,0 +1,233 @@
+//! What a client does beyond single calls: cached results, subscriptions in both eras, listings page by page.
+
+mod common;
+
+use std::time::Duration;
+
+use windlass::CallError;
+use windlass::client::{CallOptions, PageError, Pages};
+use windlass::model::{
+    EmptyParams, ListTools, PaginatedParams, Ping, ReadResource, ReadResourceParams, SubscriptionFilter,
+};
+use windlass_sim::{Script, Sim, SimClient, Weather};
+
+use common::{client_config, legacy_client, legacy_config, modern_client, server, tell};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn finish<S: windlass_sim::Party>(sim: &mut Sim<SimClient, S>) {
+    sim.client.close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+/// A modern client against a server that answers every request with a result that may be kept for a minute.
+fn cached_client() -> Sim<SimClient, Script> {
+    let mut sim = modern_client();
+    sim.server.answer_with(|line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        vec![format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","tools":[],"contents":[],"ttlMs":60000,"cacheScope":"private"}}}}"#
+        )]
+    });
+    sim
+}
+
+/// How many requests reach the server when the tools are listed.
+fn requests_for_tools(sim: &mut Sim<SimClient, Script>, options: &CallOptions) -> usize {
+    let before = sim.server.heard().len();
+    let call = sim.client.call_with::<ListTools>(&PaginatedParams::new(), options).unwrap();
+    sim.settle();
+    assert!(sim.client.result::<ListTools>(call).is_some(), "{}", sim.transcript());
+    sim.server.heard().len() - before
+}
+
+#[test]
+fn results_are_kept_for_as_long_as_they_say() {
+    let mut sim = cached_client();
+    let usual = CallOptions::new();
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 0);
+    assert_eq!(requests_for_tools(&mut sim, &CallOptions::new().fresh()), 1);
+    sim.run_for(59 * SECOND);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 0);
+    sim.run_for(SECOND);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1, "at the end of its time a result is stale");
+    finish(&mut sim);
+}
+
+#[test]
+fn a_change_makes_results_stale() {
+    let mut sim = cached_client();
+    let usual = CallOptions::new();
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1);
+    tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 0, "that was another list");
+    tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1);
+    finish(&mut sim);
+}
+
+#[test]
+fn an_update_makes_that_resource_stale() {
+    let mut sim = cached_client();
+    let read = |sim: &mut Sim<SimClient, Script>, uri: &str| {
+        let before = sim.server.heard().len();
+        sim.client.call::<ReadResource>(&ReadResourceParams::new(uri)).unwrap();
+        sim.settle();
+        sim.server.heard().len() - before
+    };
+    assert_eq!((read(&mut sim, "file:///a"), read(&mut sim, "file:///b")), (1, 1));
+    assert_eq!((read(&mut sim, "file:///a"), read(&mut sim, "file:///b")), (0, 0));
+    tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}"#);
+    assert_eq!((read(&mut sim, "file:///a"), read(&mut sim, "file:///b")), (1, 0));
+    finish(&mut sim);
+}
+
+#[test]
+fn nothing_is_kept_that_does_not_say_so_and_pages_are_kept_apart() {
+    let mut sim = modern_client();
+    sim.server.answer_with(|line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        let time = if line.contains("cursor") { "60000" } else { "-1" };
+        vec![format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","tools":[],"ttlMs":{time}}}}}"#)]
+    });
+    let usual = CallOptions::new();
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1);
+    assert_eq!(requests_for_tools(&mut sim, &usual), 1);
+    let before = sim.server.heard().len();
+    for cursor in ["a", "b", "a", "b"] {
+        sim.client.call::<ListTools>(&PaginatedParams::at(Some(cursor.to_owned()))).unwrap();
+        sim.settle();
+    }
+    assert_eq!(sim.server.heard().len() - before, 2);
+    finish(&mut sim);
+}
+
+#[test]
+fn a_ping_always_reaches_the_server() {
+    let mut sim = cached_client();
+    let before = sim.server.heard().len();
+    for _ in 0..3 {
+        sim.client.call::<Ping>(&EmptyParams::new()).unwrap();
+        sim.settle();
+    }
+    assert_eq!(sim.server.heard().len() - before, 3);
+    finish(&mut sim);
+}
+
+#[test]
+fn legacy_results_are_not_kept() {
+    let mut sim = legacy_client("2025-11-25");
+    sim.server.answer_with(|line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        vec![format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[],"ttlMs":60000}}}}"#)]
+    });
+    assert_eq!(requests_for_tools(&mut sim, &CallOptions::new()), 1);
+    assert_eq!(requests_for_tools(&mut sim, &CallOptions::new()), 1);
+    finish(&mut sim);
+}
+
+#[test]
+fn a_subscription_is_the_same_in_both_eras() {
+    for legacy in [false, true] {
+        let config = if legacy { legacy_config() } else { client_config() };
+        let mut sim = Sim::new(1, Weather::calm(), config, server);
+        sim.run_until(|sim| sim.client.peer().is_some());
+        let uris = vec!["file:///a.txt".to_owned()];
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(uris);
+        let listen = sim.client.listen(filter).unwrap();
+        sim.settle();
+        sim.server.machine().resource_updated("file:///a.txt");
+        sim.server.machine().resource_updated("file:///b.txt");
+        sim.server.machine().registry().remove_tool("grow");
+        sim.settle();
+        let updates: Vec<&str> =
+            sim.client.updates(listen).iter().map(|update| update.split([' ', '{']).nth(1).unwrap_or("")).collect();
+        let expected = ["to", "notifications/resources/updated", "notifications/tools/list_changed"];
+        assert_eq!(updates, expected, "{}", sim.transcript());
+        // It lives for as long as it is wanted.
+        sim.run_for(3600 * SECOND);
+        assert_eq!(sim.client.open_calls(), [listen]);
+        sim.client.cancel(listen, "enough");
+        sim.settle();
+        assert_eq!(sim.client.outcome(listen), Some(&Err(CallError::Cancelled)));
+        sim.server.machine().resource_updated("file:///a.txt");
+        sim.settle();
+        assert_eq!(sim.client.updates(listen).len(), 3, "nothing comes afterwards");
+        finish(&mut sim);
+    }
+}
+
+#[test]
+fn a_subscription_that_nobody_acknowledges_times_out() {
+    let mut sim = modern_client();
+    let listen = sim.client.listen(SubscriptionFilter::new().with_tools_list_changed(true)).unwrap();
+    sim.run_for(30 * SECOND);
+    assert_eq!(sim.client.outcome(listen), Some(&Err(CallError::TimedOut { after: 30 * SECOND })));
+    finish(&mut sim);
+}
+
+#[test]
+fn a_legacy_subscription_says_how_much_of_it_is_honoured() {
+    let mut sim = legacy_client("2025-11-25");
+    let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_prompts_list_changed(true);
+    let listen = sim.client.listen(filter).unwrap();
+    sim.settle();
+    assert_eq!(sim.client.updates(listen), [r#"subscribed to {"toolsListChanged":true}"#], "it has no prompts");
+    finish(&mut sim);
+}
+
+#[test]
+fn a_legacy_server_refuses_one_of_several_resources() {
+    let mut sim = legacy_client("2025-11-25");
+    let uris = vec!["file:///a".to_owned(), "file:///b".to_owned()];
+    let listen = sim.client.listen(SubscriptionFilter::new().with_resource_subscriptions(uris)).unwrap();
+    sim.settle();
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"unknown resource"}}"#);
+    assert!(matches!(sim.client.outcome(listen), Some(Err(CallError::Remote(_)))));
+    let unsubscribed = sim.server.heard().iter().filter(|line| line.contains("resources/unsubscribe")).count();
+    assert!(unsubscribed > 0, "what was subscribed is taken back");
+    finish(&mut sim);
+}
+
+#[test]
+fn a_listing_is_followed_page_by_page() {
+    for legacy in [false, true] {
+        let config = if legacy { legacy_config() } else { client_config() };
+        let mut sim = Sim::new(1, Weather::rough(), config, || {
+            let mut config = common::server_config();
+            config.page_size = 2;
+            common::server_with(config)
+        });
+        sim.run_until(|sim| sim.client.peer().is_some());
+        let mut pages = Pages::new(100);
+        let (mut names, mut cursor, mut requests) = (Vec::new(), None, 0);
+        loop {
+            let call = sim.client.call::<ListTools>(&PaginatedParams::at(cursor)).unwrap();
+            sim.run_until(|sim| sim.client.outcome(call).is_some());
+            let page = sim.client.result::<ListTools>(call).unwrap();
+            requests += 1;
+            names.extend(page.tools.into_iter().map(|tool| tool.name));
+            cursor = pages.next(page.next_cursor).unwrap();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!((names.len(), requests), (7, 4), "{names:?}");
+        finish(&mut sim);
+    }
+}
+
+#[test]
+fn a_listing_that_goes_in_circles_or_on_for_ever_is_given_up() {
+    let mut pages = Pages::new(100);
+    assert_eq!(pages.next(Some(String::new())), Ok(Some(String::new())), "an empty cursor is a cursor");
+    assert_eq!(pages.next(Some("a".into())), Ok(Some("a".into())));
+    assert_eq!(pages.next(Some(String::new())), Err(PageError::RepeatedCursor));
+    let mut pages = Pages::new(3);
+    assert!(pages.next(Some("1".into())).is_ok());
+    assert!(pages.next(Some("2".into())).is_ok());
+    assert_eq!(pages.next(Some("3".into())), Err(PageError::TooManyPages));
+}

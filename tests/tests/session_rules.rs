@@ -1,0 +1,354 @@
+//! The rules of a session that no single transcript shows: deadlines, limits, closing, and what is merely counted.
+
+mod common;
+
+use std::time::Duration;
+
+use windlass::client::{CallOptions, KeepAliveConfig};
+use windlass::model::{CallTool, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams};
+use windlass::{CallError, CloseReason, SendError};
+use windlass_sim::{Script, Sim, SimClient};
+
+use common::{
+    client_config, fresh_server_with, legacy, legacy_client, legacy_client_with, legacy_config, legacy_server_with,
+    modern, modern_client, modern_client_with, say, server_config, tell, tool,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn finish(sim: &mut Sim<SimClient, Script>) {
+    sim.client.close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+fn progress(sim: &mut Sim<SimClient, Script>, token: u32, progress: u32) {
+    tell(
+        sim,
+        &format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+        ),
+    );
+}
+
+#[test]
+fn progress_extends_a_deadline_up_to_the_maximum() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
+    for step in 1..=2 {
+        sim.run_for(9 * SECOND);
+        progress(&mut sim, 2, step);
+    }
+    // 18 seconds have passed; the timeout alone would allow 28, the maximum allows 25.
+    sim.run_for(6 * SECOND);
+    assert!(sim.client.outcome(call).is_none());
+    sim.run_for(SECOND);
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TimedOut { after: 25 * SECOND })));
+    finish(&mut sim);
+}
+
+#[test]
+fn without_progress_the_timeout_holds() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
+    sim.run_for(10 * SECOND);
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TimedOut { after: 10 * SECOND })));
+    finish(&mut sim);
+}
+
+#[test]
+fn a_timeout_of_zero_waits_for_ever() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().timeout(Duration::ZERO);
+    let call = sim.client.call_with::<CallTool>(&tool("slow"), &options).unwrap();
+    sim.run_for(Duration::from_secs(365 * 24 * 3600));
+    assert!(sim.client.outcome(call).is_none());
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}"#);
+    assert!(sim.client.result::<CallTool>(call).is_some());
+    finish(&mut sim);
+}
+
+#[test]
+fn a_peer_that_answers_pings_is_kept() {
+    let mut config = legacy_config();
+    config.keep_alive = Some(KeepAliveConfig::every(10 * SECOND));
+    let mut sim = legacy_client_with("2025-11-25", config);
+    sim.server.answer_with(|line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        vec![format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)]
+    });
+    sim.run_for(95 * SECOND);
+    let pings = sim.server.heard().iter().filter(|line| line.contains(r#""method":"ping""#)).count();
+    assert_eq!(pings, 9);
+    assert!(sim.client.closed().is_none());
+    finish(&mut sim);
+}
+
+#[test]
+fn a_client_gives_up_a_server_that_answers_no_pings() {
+    let mut config = legacy_config();
+    config.keep_alive = Some(KeepAliveConfig::every(10 * SECOND));
+    let mut sim = legacy_client_with("2025-11-25", config);
+    let call = sim.client.call_with::<CallTool>(&tool("slow"), &CallOptions::new().timeout(Duration::ZERO)).unwrap();
+    sim.run_until_idle();
+    // The first ping goes out after one interval, each of the three waits for one more.
+    assert_eq!(sim.now().as_micros(), 40_000_000);
+    let gone = CloseReason::KeepAliveFailed { missed: 3 };
+    assert_eq!(sim.client.closed(), Some(&gone));
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::Closed(gone))));
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn a_server_gives_up_a_client_that_answers_no_pings() {
+    let mut config = server_config();
+    config.keep_alive = Some(KeepAliveConfig::every(10 * SECOND));
+    let mut sim = legacy_server_with("2025-11-25", config);
+    say(&mut sim, &legacy(1, "tools/call", r#""name":"slow""#));
+    sim.run_until_idle();
+    assert_eq!(sim.server.closed(), Some(&CloseReason::KeepAliveFailed { missed: 3 }));
+    assert_eq!(sim.server.cancelled(), [1], "its handlers are told to stop");
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn a_modern_connection_is_not_pinged() {
+    let mut config = client_config();
+    config.keep_alive = Some(KeepAliveConfig::every(10 * SECOND));
+    let mut sim = modern_client_with(config);
+    let heard = sim.server.heard().len();
+    sim.run_for(100 * SECOND);
+    assert_eq!(sim.server.heard().len(), heard);
+    finish(&mut sim);
+}
+
+#[test]
+fn too_many_open_calls_are_refused() {
+    let mut config = client_config();
+    config.limits.pending_calls = 2;
+    let mut sim = modern_client_with(config);
+    sim.client.call::<CallTool>(&tool("a")).unwrap();
+    sim.client.call::<CallTool>(&tool("b")).unwrap();
+    assert_eq!(sim.client.call::<CallTool>(&tool("c")), Err(SendError::Full));
+    sim.settle();
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}"#);
+    sim.client.call::<CallTool>(&tool("c")).unwrap();
+    finish(&mut sim);
+}
+
+#[test]
+fn calls_are_refused_while_too_many_bytes_wait() {
+    let mut config = client_config();
+    config.limits.outbox_soft_bytes = 100_000;
+    let mut sim = modern_client_with(config);
+    sim.server.stop_reading();
+    let refused = (0..10_000).find_map(|_| {
+        let called = sim.client.call::<CallTool>(&tool("a"));
+        sim.settle();
+        called.err()
+    });
+    assert_eq!(refused, Some(SendError::Full));
+    // As soon as the server reads again there is room again.
+    sim.server.resume_reading();
+    sim.settle();
+    sim.client.call::<CallTool>(&tool("a")).unwrap();
+    finish(&mut sim);
+}
+
+#[test]
+fn a_server_that_stops_reading_is_given_up() {
+    let mut config = legacy_config();
+    config.limits.outbox_hard_bytes = 10_000;
+    let mut sim = legacy_client_with("2025-11-25", config);
+    let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+    sim.server.stop_reading();
+    // Pings have to be answered, but this server does not take the answers.
+    for id in 0..5_000 {
+        sim.server.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+    }
+    sim.run_until(|sim| sim.client.closed().is_some());
+    assert_eq!(sim.client.closed(), Some(&CloseReason::PeerStoppedReading));
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::Closed(CloseReason::PeerStoppedReading))));
+    sim.server.resume_reading();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn a_client_that_stops_reading_is_given_up() {
+    let mut config = server_config();
+    config.limits.outbox_hard_bytes = 10_000;
+    let mut sim = legacy_server_with("2025-11-25", config);
+    say(&mut sim, &legacy(1, "tools/call", r#""name":"slow""#));
+    say(&mut sim, &modern(2, "subscriptions/listen", r#""notifications":{}"#));
+    sim.client.stop_reading();
+    let message = LoggingMessageParams::text(LoggingLevel::Error, "x".repeat(1000));
+    for _ in 0..200 {
+        sim.server.machine().log(None, &message);
+        sim.settle();
+    }
+    sim.run_until(|sim| sim.server.closed().is_some());
+    assert_eq!(sim.server.closed(), Some(&CloseReason::PeerStoppedReading));
+    assert_eq!(sim.server.cancelled(), [1]);
+    sim.client.resume_reading();
+    sim.run_until_idle();
+    let last = sim.client.heard().last().unwrap();
+    assert!(!last.contains("cancelled"), "no last words behind half a message: {last}");
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn every_open_call_completes_before_closed() {
+    for cut in [false, true] {
+        let mut sim = modern_client();
+        let calls: Vec<u64> = (0..5).map(|_| sim.client.call::<CallTool>(&tool("slow")).unwrap()).collect();
+        sim.settle();
+        if cut {
+            sim.cut()
+        } else {
+            sim.server.exit()
+        }
+        sim.run_until_idle();
+        let transcript = sim.transcript().to_owned();
+        for call in calls {
+            assert!(matches!(sim.client.outcome(call), Some(Err(CallError::Closed(_)))), "{transcript}");
+            assert!(transcript.find(&format!("call {call} failed")) < transcript.find("client: closed"));
+        }
+        assert_eq!(sim.client.call::<CallTool>(&tool("late")), Err(SendError::Closed));
+        sim.assert_nothing_left();
+    }
+}
+
+#[test]
+fn what_nobody_asked_for_is_counted() {
+    let mut sim = modern_client();
+    sim.client.call::<CallTool>(&tool("a")).unwrap();
+    sim.settle();
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}"#;
+    tell(&mut sim, &answer.replace(r#""id":2"#, r#""id":77"#));
+    // Ids are compared with their type.
+    tell(&mut sim, &answer.replace(r#""id":2"#, r#""id":"2""#));
+    tell(&mut sim, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"what?"}}"#);
+    tell(&mut sim, answer);
+    tell(&mut sim, answer);
+    tell(&mut sim, "garbage");
+    let counters = sim.client.counters();
+    assert_eq!((counters.unknown_answers, counters.late_answers, counters.malformed), (3, 1, 1));
+    finish(&mut sim);
+}
+
+#[test]
+fn an_oversized_answer_completes_its_call() {
+    let mut config = client_config();
+    config.limits.message_bytes = 2000;
+    let mut sim = modern_client_with(config);
+    let long = "x".repeat(3000);
+    let answers = [
+        format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"x":"{long}"}}}}"#),
+        format!(r#"{{"result":{{"x":"{long}"}},"jsonrpc":"2.0","id":3}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":4,"result":{{"x":{}0{}}}}}"#, "[".repeat(200), "]".repeat(200)),
+    ];
+    for answer in answers {
+        let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+        sim.settle();
+        tell(&mut sim, &answer);
+        assert!(
+            matches!(sim.client.outcome(call), Some(Err(CallError::InvalidResponse(_)))),
+            "{:?}",
+            sim.client.outcome(call)
+        );
+    }
+    finish(&mut sim);
+}
+
+#[test]
+fn nesting_counts_brackets_outside_of_strings() {
+    let mut config = server_config();
+    config.limits.nesting = 10;
+    let mut sim = fresh_server_with(config);
+    let request = |id: u64, inner: &str| legacy(id, "ping", &format!(r#""x":{inner}"#));
+    say(&mut sim, &request(1, &format!("{}{}", "[".repeat(8), "]".repeat(8))));
+    say(&mut sim, &request(2, &format!("{}{}", "[".repeat(9), "]".repeat(9))));
+    say(&mut sim, &request(3, &format!("{:?}", "[".repeat(100))));
+    say(&mut sim, &request(4, &format!("[{}]", vec!["[]"; 100].join(","))));
+    let answers: Vec<&str> =
+        sim.client.heard().iter().map(|line| if line.contains("error") { "error" } else { "result" }).collect();
+    assert_eq!(answers, ["result", "error", "result", "result"]);
+    assert!(sim.client.heard()[1].contains(r#""id":2"#), "the sender is told which request it was");
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_keeps_asking_is_given_up() {
+    let mut config = client_config();
+    config.limits.input_rounds = 3;
+    let mut sim = modern_client_with(config);
+    let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+    sim.settle();
+    for id in 2..=5 {
+        tell(
+            &mut sim,
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","requestState":"again"}}}}"#
+            ),
+        );
+    }
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TooManyRounds { rounds: 3 })));
+    finish(&mut sim);
+}
+
+#[test]
+fn a_handler_that_keeps_asking_a_legacy_client_is_given_up() {
+    let mut config = server_config();
+    config.limits.input_rounds = 3;
+    let mut sim = legacy_server_with("2025-11-25", config);
+    sim.client.answer_with(|line| {
+        // An answer that makes no sense is asked for again.
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        match line.contains("elicitation/create") {
+            true => vec![format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":7}}}}"#)],
+            false => Vec::new(),
+        }
+    });
+    say(&mut sim, &legacy(7, "tools/call", r#""name":"ask""#));
+    let asked = sim.client.heard().iter().filter(|line| line.contains("elicitation/create")).count();
+    assert_eq!(asked, 3);
+    assert!(sim.client.heard().last().unwrap().contains("after 3 rounds"));
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn calls_that_the_server_cannot_serve_fail_at_once() {
+    let mut sim = legacy_client("2025-11-25");
+    let prompts = sim.client.call::<windlass::model::ListPrompts>(&PaginatedParams::new());
+    assert!(matches!(prompts, Err(SendError::NotSupported { capability: "prompts", .. })));
+    let discover = sim.client.call::<windlass::model::Discover>(&windlass::model::EmptyParams::new());
+    assert!(matches!(discover, Err(SendError::NotInRevision { .. })));
+    finish(&mut sim);
+
+    let mut sim = Sim::with_scripted_server(1, windlass_sim::Weather::calm(), client_config());
+    assert_eq!(sim.client.call::<ListTools>(&PaginatedParams::new()), Err(SendError::NotReady));
+    finish(&mut sim);
+}
+
+#[test]
+fn requests_beyond_the_limit_are_refused_one_by_one() {
+    let mut config = server_config();
+    config.limits.incoming_requests = 3;
+    let mut sim = fresh_server_with(config);
+    for id in 1..=5 {
+        say(&mut sim, &modern(id, "tools/call", r#""name":"slow""#));
+    }
+    assert_eq!(sim.client.heard().len(), 2);
+    sim.run_for(60 * SECOND);
+    assert_eq!(sim.client.heard().len(), 5, "each was answered once");
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
