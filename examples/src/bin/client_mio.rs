@@ -1,31 +1,57 @@
-//! A client that starts a server, lists its tools and calls them, on mio.
+//! A guest of the tea house: a client that starts a server and uses all that it offers, on mio.
 //!
-//! ```sh
-//! cargo run --bin client_mio -- COMMAND ARGS…
-//! ```
+//! To run it: `cargo build --bins && target/debug/client_mio target/debug/server_mio`. With `--legacy` before the
+//! server's name they speak the older era of the protocol; nothing else differs.
 
-use windlass_mio::model::{ElicitContent, ElicitResult};
-use windlass_mio::{Client, Command, run};
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_mio::client::{Negotiation, ServerNotification};
+use windlass_mio::model::*;
+use windlass_mio::{Client, Command, RpcError, run};
+
+/// The server has a question for the user. A real client would show the form.
+fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
+    let ElicitParams::Form(form) = question else { return Ok(ElicitResult::decline()) };
+    println!("asked: {}", form.message);
+    Ok(ElicitResult::accept([("cups".to_string(), json!(2).into())].into_iter().collect()))
+}
 
 fn example() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let program = arguments.next().ok_or("usage: client COMMAND ARGS…")?;
-    let client = Client::builder("example-client", "1.0.0")
-        .on_elicit(|_| {
-            let mut content = ElicitContent::new();
-            content.insert("name", "Ada").map_err(|error| windlass_mio::RpcError::internal(error.to_string()))?;
-            Ok(ElicitResult::accept(content))
-        })
-        .connect(Command::new(program).args(arguments))?;
-    println!("speaking {}", client.peer().version);
-    for tool in client.list_tools()? {
-        println!("tool {}", tool.name);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let legacy = arguments.next_if_eq("--legacy").is_some();
+    let server = Command::new(arguments.next().ok_or("usage: client_mio [--legacy] SERVER ARGUMENTS…")?);
+    let client = Client::builder("guest", "1.0.0")
+        .negotiation(if legacy { Negotiation::Legacy } else { Negotiation::Automatic })
+        .on_elicit(answer)
+        .on_notification(|notification| println!("notified: {notification:?}"))
+        .connect(server.args(arguments))?;
+    println!("connected: {}", client.peer().version);
+    client.set_log_level(LoggingLevel::Info)?;
+    println!("tools: {:?}", client.list_tools()?.iter().map(Tool::display_name).collect::<Vec<_>>());
+
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger".to_string()]);
+    let mut changes = client.listen(filter)?;
+    let patient = client.with_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
+    let tea = patient.call_tool("brew", json!({"tea": "oolong"}))?;
+    println!("brewed: {:?}", tea.structured_content);
+    if let Some(ServerNotification::ResourceUpdated(changed)) = changes.next() {
+        println!("changed: {}", changed.uri);
     }
-    let watched = client.on_progress(|progress| println!("progress {}", progress.progress));
-    let sum = watched.call_tool("add", serde_json::json!({"a": 2, "b": 3}))?;
-    println!("2 + 3 = {}", sum.text_content());
-    println!("{}", client.call_tool("greet", serde_json::json!({}))?.text_content());
-    client.close();
+    println!("ledger: {:?}", client.read_resource("tea://ledger")?.contents);
+
+    let mood = CompleteParams::new(CompletionReference::prompt("recommend"), "mood", "sl");
+    println!("moods: {:?}", client.complete(mood)?.completion.values);
+    let prompt = client.get_prompt(GetPromptParams::new("recommend").with_argument("mood", "slow"))?;
+    println!("prompt: {:?}", prompt.messages[0].content.as_text());
+
+    // A tool's failure is a result, for a model to read and do better; a call that cannot be made at all is an error.
+    println!("refused: {}", client.call_tool("brew", json!({"tea": 7}))?.text_content());
+    match client.call_tool("juggle", json!({})) {
+        Ok(_) => println!("a tea house that juggles?"),
+        Err(error) => println!("failed: {error}"),
+    }
+    println!("closed: {}", client.close());
     Ok(())
 }
 

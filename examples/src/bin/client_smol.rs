@@ -1,32 +1,58 @@
-//! A client that starts a server, lists its tools and calls them, on smol.
+//! A guest of the tea house: a client that starts a server and uses all that it offers, on smol.
 //!
-//! ```sh
-//! cargo run --bin client_smol -- COMMAND ARGS…
-//! ```
+//! To run it: `cargo build --bins && target/debug/client_smol target/debug/server_smol`. With `--legacy` before the
+//! server's name they speak the older era of the protocol; nothing else differs.
 
-use windlass_smol::model::{ElicitContent, ElicitResult};
-use windlass_smol::{Client, Command, run};
+use std::time::Duration;
+
+use serde_json::json;
+use windlass_smol::client::{Negotiation, ServerNotification};
+use windlass_smol::model::*;
+use windlass_smol::{Client, Command, RpcError, run};
+
+/// The server has a question for the user. A real client would show the form.
+async fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
+    let ElicitParams::Form(form) = question else { return Ok(ElicitResult::decline()) };
+    println!("asked: {}", form.message);
+    Ok(ElicitResult::accept([("cups".to_string(), json!(2).into())].into_iter().collect()))
+}
 
 async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let program = arguments.next().ok_or("usage: client COMMAND ARGS…")?;
-    let client = Client::builder("example-client", "1.0.0")
-        .on_elicit(|_| async move {
-            let mut content = ElicitContent::new();
-            content.insert("name", "Ada").map_err(|error| windlass_smol::RpcError::internal(error.to_string()))?;
-            Ok(ElicitResult::accept(content))
-        })
-        .connect(Command::new(program).args(arguments))
+    let mut arguments = std::env::args().skip(1).peekable();
+    let legacy = arguments.next_if_eq("--legacy").is_some();
+    let server = Command::new(arguments.next().ok_or("usage: client_smol [--legacy] SERVER ARGUMENTS…")?);
+    let client = Client::builder("guest", "1.0.0")
+        .negotiation(if legacy { Negotiation::Legacy } else { Negotiation::Automatic })
+        .on_elicit(answer)
+        .on_notification(|notification| println!("notified: {notification:?}"))
+        .connect(server.args(arguments))
         .await?;
-    println!("speaking {}", client.peer().version);
-    for tool in client.list_tools().await? {
-        println!("tool {}", tool.name);
+    println!("connected: {}", client.peer().version);
+    client.set_log_level(LoggingLevel::Info).await?;
+    println!("tools: {:?}", client.list_tools().await?.iter().map(Tool::display_name).collect::<Vec<_>>());
+
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger".to_string()]);
+    let mut changes = client.listen(filter).await?;
+    let patient = client.with_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
+    let tea = patient.call_tool("brew", json!({"tea": "oolong"})).await?;
+    println!("brewed: {:?}", tea.structured_content);
+    if let Some(ServerNotification::ResourceUpdated(changed)) = changes.next().await {
+        println!("changed: {}", changed.uri);
     }
-    let watched = client.on_progress(|progress| println!("progress {}", progress.progress));
-    let sum = watched.call_tool("add", serde_json::json!({"a": 2, "b": 3})).await?;
-    println!("2 + 3 = {}", sum.text_content());
-    println!("{}", client.call_tool("greet", serde_json::json!({})).await?.text_content());
-    client.close().await;
+    println!("ledger: {:?}", client.read_resource("tea://ledger").await?.contents);
+
+    let mood = CompleteParams::new(CompletionReference::prompt("recommend"), "mood", "sl");
+    println!("moods: {:?}", client.complete(mood).await?.completion.values);
+    let prompt = client.get_prompt(GetPromptParams::new("recommend").with_argument("mood", "slow")).await?;
+    println!("prompt: {:?}", prompt.messages[0].content.as_text());
+
+    // A tool's failure is a result, for a model to read and do better; a call that cannot be made at all is an error.
+    println!("refused: {}", client.call_tool("brew", json!({"tea": 7})).await?.text_content());
+    match client.call_tool("juggle", json!({})).await {
+        Ok(_) => println!("a tea house that juggles?"),
+        Err(error) => println!("failed: {error}"),
+    }
+    println!("closed: {}", client.close().await);
     Ok(())
 }
 

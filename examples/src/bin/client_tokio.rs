@@ -1,7 +1,7 @@
-//! A guest of the tea house: a client that starts a server and uses what it offers, on tokio.
+//! A guest of the tea house: a client that starts a server and uses all that it offers, on tokio.
 //!
-//! `cargo build --bins && target/debug/client_tokio target/debug/server_tokio`, or with `--legacy` before the server to
-//! speak the older era of the protocol. The program is the same for both.
+//! To run it: `cargo build --bins && target/debug/client_tokio target/debug/server_tokio`. With `--legacy` before the
+//! server's name they speak the older era of the protocol; nothing else differs.
 
 use std::time::Duration;
 
@@ -14,52 +14,39 @@ use windlass_tokio::{Client, Command, RpcError, run};
 async fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
     let ElicitParams::Form(form) = question else { return Ok(ElicitResult::decline()) };
     println!("asked: {}", form.message);
-    let mut content = ElicitContent::new();
-    content.insert_json("cups", json!(2).into());
-    Ok(ElicitResult::accept(content))
-}
-
-fn notified(notification: ServerNotification) {
-    if let ServerNotification::Message(message) = notification {
-        println!("log: {}", message.data);
-    }
+    Ok(ElicitResult::accept([("cups".to_string(), json!(2).into())].into_iter().collect()))
 }
 
 async fn example() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).peekable();
     let legacy = arguments.next_if_eq("--legacy").is_some();
-    let server = arguments.next().ok_or("usage: client_tokio [--legacy] SERVER ARGUMENTS…")?;
+    let server = Command::new(arguments.next().ok_or("usage: client_tokio [--legacy] SERVER ARGUMENTS…")?);
     let client = Client::builder("guest", "1.0.0")
         .negotiation(if legacy { Negotiation::Legacy } else { Negotiation::Automatic })
         .on_elicit(answer)
-        .on_notification(notified)
-        .connect(Command::new(server).args(arguments))
+        .on_notification(|notification| println!("notified: {notification:?}"))
+        .connect(server.args(arguments))
         .await?;
     println!("connected: {}", client.peer().version);
     client.set_log_level(LoggingLevel::Info).await?;
-    for tool in client.list_tools().await? {
-        println!("tool: {}", tool.name);
-    }
+    println!("tools: {:?}", client.list_tools().await?.iter().map(Tool::display_name).collect::<Vec<_>>());
 
-    let ledger = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger".to_string()]);
-    let mut changes = client.listen(ledger).await?;
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger".to_string()]);
+    let mut changes = client.listen(filter).await?;
     let patient = client.with_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
     let tea = patient.call_tool("brew", json!({"tea": "oolong"})).await?;
-    println!("brewed: {}", tea.structured_content.ok_or("brew has structured output")?);
+    println!("brewed: {:?}", tea.structured_content);
     if let Some(ServerNotification::ResourceUpdated(changed)) = changes.next().await {
         println!("changed: {}", changed.uri);
     }
-    for contents in client.read_resource("tea://ledger").await?.contents {
-        println!("ledger: {contents:?}");
-    }
+    println!("ledger: {:?}", client.read_resource("tea://ledger").await?.contents);
 
     let mood = CompleteParams::new(CompletionReference::prompt("recommend"), "mood", "sl");
-    let moods = client.complete(mood).await?.completion.values;
-    println!("moods: {}", moods.join(", "));
-    let prompt = client.get_prompt(GetPromptParams::new("recommend").with_argument("mood", &moods[0])).await?;
+    println!("moods: {:?}", client.complete(mood).await?.completion.values);
+    let prompt = client.get_prompt(GetPromptParams::new("recommend").with_argument("mood", "slow")).await?;
     println!("prompt: {:?}", prompt.messages[0].content.as_text());
 
-    // A tool that fails has a result which says so, for a model to read; what is wrong with a call itself is an error.
+    // A tool's failure is a result, for a model to read and do better; a call that cannot be made at all is an error.
     println!("refused: {}", client.call_tool("brew", json!({"tea": 7})).await?.text_content());
     match client.call_tool("juggle", json!({})).await {
         Ok(_) => println!("a tea house that juggles?"),

@@ -1,39 +1,66 @@
-//! A server with one tool of each kind, on mio.
+//! A tea house as a server, on mio.
+//!
+//! It has a tool that asks the user, reports progress, logs and returns structured output; a resource that changes; and
+//! a prompt that completes. To run it: `cargo build --bins && target/debug/client_mio target/debug/server_mio`
 
-use windlass_mio::model::{CallToolResult, ElicitAction, ElicitFormParams, StringSchema, Tool};
-use windlass_mio::{Json, Server, run};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use serde_json::json;
+use windlass_mio::model::*;
+use windlass_mio::server::HandlerError;
+use windlass_mio::{Context, ResourceRequest, ServeError, Server, run};
+
+static CUPS_SERVED: AtomicU32 = AtomicU32::new(0);
+
+/// The arguments of `brew`. If a call's do not fit, its caller is told so and the handler does not run.
 #[derive(serde::Deserialize)]
-struct Add {
-    a: i64,
-    b: i64,
+struct Order {
+    tea: String,
+    cups: Option<u32>,
 }
 
-#[derive(serde::Deserialize)]
-struct Nothing {}
-
-fn example() -> Result<(), Box<dyn std::error::Error>> {
-    let numbers = Json::parse(
-        r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}"#,
-    )?;
-    Server::builder("example-server", "1.0.0")
-        .tool(Tool::new("add", numbers).with_description("Adds two numbers"), |context, sum: Add| {
-            context.progress(1.0, Some(1.0), Some("adding"));
-            Ok(format!("{}", sum.a + sum.b))
-        })
-        .tool(Tool::without_arguments("greet").with_description("Asks for a name"), |context, _: Nothing| {
-            let form = ElicitFormParams::new("What is your name?").with_required_property("name", StringSchema::new());
-            let answer = context.elicit("name", form)?;
-            let name: Option<String> = answer.content.and_then(|content| content.get("name"));
-            Ok(match (answer.action, name) {
-                (ElicitAction::Accept, Some(name)) => CallToolResult::text(format!("Hello, {name}!")),
-                _ => CallToolResult::text("Hello, whoever you are!"),
-            })
-        })
-        .serve_stdio()?;
-    Ok(())
+fn brew(context: Context, order: Order) -> Result<CallToolResult, HandlerError> {
+    let form = ElicitFormParams::new("How many cups?").with_required_property("cups", NumberSchema::integer());
+    let cups: u32 = match order.cups {
+        Some(cups) => cups,
+        // An open question ends the handler by its `?`, and its answer runs it again. So questions come first.
+        None => context.elicit("cups", form)?.content.and_then(|content| content.get("cups")).unwrap_or(1),
+    };
+    for cup in 1..=cups {
+        context.progress(cup.into(), Some(cups.into()), Some("pouring"));
+    }
+    CUPS_SERVED.fetch_add(cups, Ordering::Relaxed);
+    context.log(LoggingLevel::Info, format!("the {} is ready", order.tea));
+    context.resource_updated("tea://ledger");
+    Ok(CallToolResult::structured(&json!({"tea": order.tea, "cups": cups}))?)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn ledger(_: Context, request: ResourceRequest) -> Result<ReadResourceResult, HandlerError> {
+    Ok(ReadResourceResult::text(request.uri, format!("cups served: {}", CUPS_SERVED.load(Ordering::Relaxed))))
+}
+
+fn recommend(_: Context, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, HandlerError> {
+    let text = format!("Recommend a tea to someone who is {}.", arguments["mood"]);
+    Ok(GetPromptResult::new([PromptMessage::user(text)]))
+}
+
+fn moods(_: Context, typed: CompleteParams) -> Result<CompleteResult, HandlerError> {
+    let moods = ["sleepy", "slow", "thirsty"].into_iter();
+    Ok(CompleteResult::new(moods.filter(|mood| mood.starts_with(&typed.argument.value))))
+}
+
+fn example() -> Result<(), ServeError> {
+    let properties = json!({"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}});
+    let order = json!({"type": "object", "properties": properties, "required": ["tea"]});
+    Server::builder("tea-house", "1.0.0")
+        .tool(Tool::new("brew", order.into()).with_description("Brews tea"), brew)
+        .resource(Resource::new("tea://ledger", "ledger").with_mime_type("text/plain"), ledger)
+        .prompt(Prompt::new("recommend").with_argument(PromptArgument::required("mood")), recommend)
+        .prompt_completion("recommend", "mood", moods)
+        .serve_stdio()
+}
+
+fn main() -> Result<(), ServeError> {
     run(example())
 }

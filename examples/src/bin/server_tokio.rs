@@ -1,8 +1,7 @@
 //! A tea house as a server, on tokio.
 //!
-//! It has a tool that asks the user for what is missing, reports progress, logs and returns structured output; a
-//! resource that changes; and a prompt whose argument can be completed. It speaks on its standard input and output, so
-//! a client starts it: `cargo build --bins && target/debug/client_tokio target/debug/server_tokio`
+//! It has a tool that asks the user, reports progress, logs and returns structured output; a resource that changes; and
+//! a prompt that completes. To run it: `cargo build --bins && target/debug/client_tokio target/debug/server_tokio`
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,11 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 use windlass_tokio::model::*;
 use windlass_tokio::server::HandlerError;
-use windlass_tokio::{Context, ResourceRequest, Server, run};
+use windlass_tokio::{Context, ResourceRequest, ServeError, Server, run};
 
 static CUPS_SERVED: AtomicU32 = AtomicU32::new(0);
 
-/// The arguments of `brew`. A call whose arguments do not fit is refused before the handler runs.
+/// The arguments of `brew`. If a call's do not fit, its caller is told so and the handler does not run.
 #[derive(serde::Deserialize)]
 struct Order {
     tea: String,
@@ -23,9 +22,9 @@ struct Order {
 
 async fn brew(context: Context, order: Order) -> Result<CallToolResult, HandlerError> {
     let form = ElicitFormParams::new("How many cups?").with_required_property("cups", NumberSchema::integer());
-    // A question ends the handler by its `?`, and the handler is run again with the answer: so questions come first.
-    let cups = match order.cups {
+    let cups: u32 = match order.cups {
         Some(cups) => cups,
+        // An open question ends the handler by its `?`, and its answer runs it again. So questions come first.
         None => context.elicit("cups", form)?.content.and_then(|content| content.get("cups")).unwrap_or(1),
     };
     for cup in 1..=cups {
@@ -42,31 +41,27 @@ async fn ledger(_: Context, request: ResourceRequest) -> Result<ReadResourceResu
 }
 
 async fn recommend(_: Context, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, HandlerError> {
-    let mood = arguments.get("mood").ok_or_else(|| RpcError::invalid_params("which mood?"))?;
-    Ok(GetPromptResult::new([PromptMessage::user(format!("Recommend a tea to someone who is {mood}."))]))
+    let text = format!("Recommend a tea to someone who is {}.", arguments["mood"]);
+    Ok(GetPromptResult::new([PromptMessage::user(text)]))
 }
 
-async fn moods(_: Context, asked: CompleteParams) -> Result<CompleteResult, HandlerError> {
-    let known = ["sleepy", "slow", "thirsty"];
-    Ok(CompleteResult::new(known.into_iter().filter(|mood| mood.starts_with(&asked.argument.value))))
+async fn moods(_: Context, typed: CompleteParams) -> Result<CompleteResult, HandlerError> {
+    let moods = ["sleepy", "slow", "thirsty"].into_iter();
+    Ok(CompleteResult::new(moods.filter(|mood| mood.starts_with(&typed.argument.value))))
 }
 
-async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    let order = json!({
-        "type": "object",
-        "properties": {"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}},
-        "required": ["tea"],
-    });
+async fn example() -> Result<(), ServeError> {
+    let properties = json!({"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}});
+    let order = json!({"type": "object", "properties": properties, "required": ["tea"]});
     Server::builder("tea-house", "1.0.0")
         .tool(Tool::new("brew", order.into()).with_description("Brews tea"), brew)
         .resource(Resource::new("tea://ledger", "ledger").with_mime_type("text/plain"), ledger)
         .prompt(Prompt::new("recommend").with_argument(PromptArgument::required("mood")), recommend)
         .prompt_completion("recommend", "mood", moods)
         .serve_stdio()
-        .await?;
-    Ok(())
+        .await
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), ServeError> {
     run(example())
 }

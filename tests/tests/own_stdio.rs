@@ -1,27 +1,25 @@
-//! Our own standard input and output, in a process that this test starts from itself: taking them is for good.
+//! Our own standard input and output, in a process of its own: taking them is for good.
 
 #![cfg(unix)]
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use windlass_host::OwnStdio;
 
-/// Stands before the echo on standard output; what comes before it was printed by the test harness.
+/// What the server writes before its echo.
 const BEGIN: &str = "<begin>";
 const STRAY: &str = "a stray line";
 /// More than any pipe or socket holds, so that both sides have to wait for each other.
 const INPUT_BYTES: usize = 1_000_000;
 
 fn echo_server() -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "serve_an_echo", "--ignored", "--quiet"]).stderr(Stdio::piped());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_own_stdio_echo"));
+    command.stderr(Stdio::piped());
     command
 }
 
@@ -30,53 +28,14 @@ fn input() -> Vec<u8> {
 }
 
 fn assert_echoed(output: &[u8], errors: &[u8]) {
-    let begin = output.windows(BEGIN.len()).position(|window| window == BEGIN.as_bytes()).expect("the server began");
-    assert!(output[begin + BEGIN.len()..] == input(), "the echo differs");
+    let echoed = output.strip_prefix(BEGIN.as_bytes()).expect("nothing comes before the beginning");
+    assert!(echoed == input(), "the echo differs");
     let printed = String::from_utf8_lossy(errors);
     assert!(printed.contains(STRAY), "standard error has: {printed}");
 }
 
 fn is_blocking(descriptor: &OwnedFd) -> bool {
     !fcntl_getfl(descriptor).unwrap().contains(OFlags::NONBLOCK)
-}
-
-#[test]
-#[ignore = "the other tests start it as their server"]
-fn serve_an_echo() {
-    let OwnStdio { input, output, pump } = OwnStdio::take().unwrap();
-    assert!(OwnStdio::take().is_err(), "there is only one standard input");
-    assert!(!is_blocking(&input) && !is_blocking(&output));
-    writeln!(io::stdout(), "{STRAY}").unwrap();
-    assert_eq!(io::stdin().read(&mut [0; 1]).unwrap(), 0, "descriptor 0 is empty");
-
-    let (mut input, mut output) = (File::from(input), File::from(output));
-    write_all(&mut output, BEGIN.as_bytes());
-    let mut buffer = [0; 4096];
-    loop {
-        match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => write_all(&mut output, &buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(&input, PollFlags::IN),
-            Err(error) => panic!("{error}"),
-        }
-    }
-    drop(output);
-    pump.finish().unwrap();
-    std::process::exit(0);
-}
-
-fn write_all(output: &mut File, mut bytes: &[u8]) {
-    while !bytes.is_empty() {
-        match output.write(bytes) {
-            Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(output, PollFlags::OUT),
-            Err(error) => panic!("{error}"),
-        }
-    }
-}
-
-fn wait(file: &File, readiness: PollFlags) {
-    poll(&mut [PollFd::new(file, readiness)], None).unwrap();
 }
 
 #[test]
