@@ -1,11 +1,7 @@
 //! The `_meta` object: what peers and extensions say beside the protocol.
 
-use alloc::string::String;
-
-use serde::{Deserialize, Serialize};
-
-use super::{ProgressToken, wire};
-use crate::json::Json;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// The keys that the specification defines.
 pub mod key {
@@ -78,77 +74,31 @@ fn is_name(name: &str) -> bool {
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// What a receiver reads from the `_meta` of a request.
-///
-/// No field can spoil another: where a wrong type must be answered with an error, the field is the text as it came;
-/// elsewhere a wrong type counts as absent.
+/// What a receiver reads from the `_meta` of a request, each value as it came: what is wrong with one of them is for
+/// whoever needs it, and spoils no other.
 #[non_exhaustive]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RequestMeta {
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct RequestMeta<'a> {
     /// The token under which the sender wants progress.
-    #[serde(
-        rename = "progressToken",
-        default,
-        deserialize_with = "wire::lenient",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub progress_token: Option<ProgressToken>,
+    #[serde(borrow, rename = "progressToken")]
+    pub progress_token: Option<&'a RawValue>,
     /// The revision the request is written in.
-    #[serde(
-        rename = "io.modelcontextprotocol/protocolVersion",
-        default,
-        deserialize_with = "wire::lenient",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub protocol_version: Option<String>,
-    /// The client's capabilities, unread.
-    #[serde(
-        rename = "io.modelcontextprotocol/clientCapabilities",
-        default,
-        deserialize_with = "wire::present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub client_capabilities: Option<Json>,
-    /// The client's name and version, unread.
-    #[serde(
-        rename = "io.modelcontextprotocol/clientInfo",
-        default,
-        deserialize_with = "wire::present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub client_info: Option<Json>,
-    /// The wanted log level, unread.
-    #[serde(
-        rename = "io.modelcontextprotocol/logLevel",
-        default,
-        deserialize_with = "wire::present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub log_level: Option<Json>,
-    /// The position in a trace.
-    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
-    /// Vendors' trace data.
-    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
-    pub tracestate: Option<String>,
-    /// Properties that travel with a trace.
-    #[serde(default, deserialize_with = "wire::lenient", skip_serializing_if = "Option::is_none")]
-    pub baggage: Option<String>,
-}
-
-/// Reads just `_meta` from params of any method.
-#[non_exhaustive]
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ParamsHead {
-    /// What `_meta` says about the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub protocol_version: Option<&'a RawValue>,
+    /// The client's capabilities.
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub client_capabilities: Option<&'a RawValue>,
+    /// The client's name and version.
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    pub client_info: Option<&'a RawValue>,
+    /// The wanted log level.
+    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    pub log_level: Option<&'a RawValue>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonrpc::Id;
 
     #[test]
     fn keys_follow_the_grammar() {
@@ -172,17 +122,13 @@ mod tests {
 
     #[test]
     fn one_wrong_field_does_not_spoil_the_others() {
-        let head: ParamsHead = serde_json::from_str(
-            r#"{"_meta":{"progressToken":1.5,"io.modelcontextprotocol/protocolVersion":7,
-                "io.modelcontextprotocol/clientCapabilities":null,"traceparent":"00-a-b-01","x":[1]},"name":"n"}"#,
+        let meta: RequestMeta<'_> = serde_json::from_str(
+            r#"{"progressToken":1.5,"io.modelcontextprotocol/protocolVersion":7,
+                "io.modelcontextprotocol/clientCapabilities":null,"x":[1]}"#,
         )
         .unwrap();
-        let meta = head.meta.unwrap();
-        assert_eq!(meta.progress_token, None);
-        assert_eq!(meta.protocol_version, None);
-        assert_eq!(meta.client_capabilities.unwrap().as_str(), "null");
-        assert_eq!(meta.traceparent.as_deref(), Some("00-a-b-01"));
-        let meta: RequestMeta = serde_json::from_str(r#"{"progressToken":"7"}"#).unwrap();
-        assert_eq!(meta.progress_token, Some(Id::from("7")));
+        assert_eq!(meta.progress_token.map(RawValue::get), Some("1.5"));
+        assert_eq!(meta.protocol_version.map(RawValue::get), Some("7"));
+        assert!(meta.client_capabilities.is_none() && meta.log_level.is_none());
     }
 }

@@ -74,7 +74,7 @@ pub use implementation::{Icon, IconTheme, Implementation};
 pub use input_required::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
 pub use lifecycle::{Discover, DiscoverResult, Initialize, InitializeParams, InitializeResult, Initialized, Ping};
 pub use logging::{LoggingLevel, LoggingMessage, LoggingMessageParams, SetLevel, SetLevelParams};
-pub use meta::{Meta, ParamsHead, RequestMeta, key};
+pub use meta::{Meta, RequestMeta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
 pub use pagination::{Cursor, PaginatedParams};
 pub use progress::{Progress, ProgressParams, ProgressToken};

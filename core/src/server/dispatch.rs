@@ -1,6 +1,7 @@
 //! Which methods a server has, in which era, and what becomes of each.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -10,13 +11,13 @@ use serde_json::value::RawValue;
 use super::config::Caller;
 use super::handling::{Kind, ServerRequest};
 use super::params::{Params, decode};
-use super::{Call, Queued, Server, ServerEvent};
-use crate::jsonrpc::{Id, RpcError, Splice, code};
+use super::{Call, LastCaller, Queued, Server, ServerEvent};
+use crate::jsonrpc::{Id, RpcError, Splice, code, text_of};
 use crate::model::{
     CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, RequestMeta, ServerCapabilities, SetLevelParams,
-    SubscribeParams,
+    SubscribeParams, key,
 };
 use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
@@ -45,7 +46,7 @@ impl<T, H: Clone> Server<T, H> {
     /// Finds out who asks, in which era, and whether they may.
     fn admit(&mut self, method: &str, params: &Params<'_>) -> Result<(Option<Arc<Caller>>, ServerRequest), RpcError> {
         let meta = params.meta()?;
-        let progress_token = meta.progress_token.clone();
+        let progress_token = meta.progress_token.and_then(Id::from_raw);
         let request = |caller: Option<&Arc<Caller>>, log_level| ServerRequest {
             modern: caller.is_some_and(|caller| caller.version.era() == Era::Modern),
             progress_token,
@@ -55,16 +56,10 @@ impl<T, H: Clone> Server<T, H> {
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
         if modern_meta || method == "server/discover" {
-            let caller = self.modern_caller(&meta, params.raw_meta())?;
-            let log_level = match &meta.log_level {
-                None => None,
-                Some(level) => Some(
-                    level
-                        .decode::<LoggingLevel>()
-                        .map_err(|_| RpcError::invalid_params("the log level is none of the eight that there are"))?,
-                ),
-            };
-            let request = request(Some(&caller), log_level);
+            let caller = self.modern_caller(&meta)?;
+            let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
+            let log_level = meta.log_level.map(|level| serde_json::from_str::<LoggingLevel>(level.get()));
+            let request = request(Some(&caller), log_level.transpose().map_err(wrong_level)?);
             return Ok((Some(caller), request));
         }
         let caller = self.legacy.caller.clone();
@@ -79,32 +74,30 @@ impl<T, H: Clone> Server<T, H> {
         }
     }
 
-    /// What a modern request says of its client. Nothing is remembered from other requests.
-    fn modern_caller(&mut self, meta: &RequestMeta, raw: Option<&RawValue>) -> Result<Arc<Caller>, RpcError> {
-        let missing =
-            |what: &str| RpcError::invalid_params(alloc::format!("_meta has no {what}, which every request needs"));
-        let stated = meta.protocol_version.as_ref().ok_or_else(|| missing(crate::model::key::PROTOCOL_VERSION))?;
-        let capabilities =
-            meta.client_capabilities.as_ref().ok_or_else(|| missing(crate::model::key::CLIENT_CAPABILITIES))?;
-        let raw = raw.map_or("", RawValue::get);
-        if let Some((text, caller)) = &self.last_caller {
-            if **text == *raw {
-                return Ok(caller.clone());
-            }
+    /// What a modern request says of its client. Nothing is remembered from other requests, but most requests of a
+    /// client say the same, and the same text need not be read twice.
+    fn modern_caller(&mut self, meta: &RequestMeta<'_>) -> Result<Arc<Caller>, RpcError> {
+        let missing = |what| RpcError::invalid_params(alloc::format!("_meta has no {what}, which every request needs"));
+        let version = meta.protocol_version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?.get();
+        let capabilities = meta.client_capabilities.ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?.get();
+        let text = [version, capabilities, meta.client_info.map_or("", RawValue::get)];
+        if let Some(last) = self.last_caller.as_ref().filter(|last| last.text.iter().map(|text| &**text).eq(text)) {
+            return Ok(last.caller.clone());
         }
-        if !capabilities.as_str().starts_with('{') {
+        if !capabilities.starts_with('{') {
             // An array would be read member by member.
             return Err(RpcError::invalid_params("the client capabilities are not an object"));
         }
-        let capabilities: ClientCapabilities = capabilities
-            .decode()
+        let capabilities: ClientCapabilities = serde_json::from_str(capabilities)
             .map_err(|error| RpcError::invalid_params(alloc::format!("the client capabilities are wrong: {error}")))?;
-        let Some(version) = ProtocolVersion::parse(stated).filter(|version| version.era() == Era::Modern) else {
-            return Err(unsupported_version(stated));
+        let version =
+            text_of(version).ok_or_else(|| RpcError::invalid_params("the protocol version is not a string"))?;
+        let Some(version) = ProtocolVersion::parse(&version).filter(|version| version.era() == Era::Modern) else {
+            return Err(unsupported_version(&version));
         };
-        let info = meta.client_info.as_ref().and_then(|info| info.decode::<Implementation>().ok());
+        let info = meta.client_info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
         let caller = Arc::new(Caller { version, capabilities, info });
-        self.last_caller = Some((raw.into(), caller.clone()));
+        self.last_caller = Some(LastCaller { text: text.map(Box::from), caller: caller.clone() });
         Ok(caller)
     }
 

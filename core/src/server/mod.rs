@@ -15,6 +15,7 @@ mod state;
 mod subscriptions;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -46,14 +47,20 @@ pub(crate) struct Server<T, H> {
     pub(crate) registry: Registry<H>,
     pub(crate) session: Session<Call<T>, ServerRequest>,
     legacy: Legacy,
-    /// The caller of the last modern request with the text it was read from: most requests of a client say the same.
-    last_caller: Option<(alloc::boxed::Box<str>, Arc<Caller>)>,
+    last_caller: Option<LastCaller>,
     sealer: Sealer,
     /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
     result_meta: Vec<u8>,
     queue: VecDeque<Queued<T, H>>,
     keep_alive: Option<KeepAlive>,
     closed: Option<CloseReason>,
+}
+
+/// The caller of the last modern request, with what it was read from.
+struct LastCaller {
+    /// The protocol version, the capabilities and the name, as they came.
+    text: [Box<str>; 3],
+    caller: Arc<Caller>,
 }
 
 /// What the legacy client of this connection has done so far. Modern requests never look here.

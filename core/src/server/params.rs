@@ -41,16 +41,12 @@ impl<'a> Params<'a> {
         }
     }
 
-    pub(super) fn meta(&self) -> Result<RequestMeta, RpcError> {
+    pub(super) fn meta(&self) -> Result<RequestMeta<'a>, RpcError> {
         match self.meta {
             None => Ok(RequestMeta::default()),
             Some(meta) => serde_json::from_str(meta.get())
                 .map_err(|error| RpcError::invalid_params(alloc::format!("_meta cannot be read: {error}"))),
         }
-    }
-
-    pub(super) fn raw_meta(&self) -> Option<&'a RawValue> {
-        self.meta
     }
 
     pub(super) fn name(&self) -> Result<Cow<'a, str>, RpcError> {

@@ -1,22 +1,22 @@
-//! A port to a runtime of your own: all that it takes to run a client, on the standard library alone.
+//! A port to a runtime of your own: all that it takes to run a client, on nothing but the standard library.
 //!
-//! The "runtime" here is two threads that move bytes and a channel with a timeout; put your own in their place. Whatever
-//! can start a server, move bytes and wait until a deadline can do it. What is below `main` knows nothing of the
-//! protocol, and drives any [`Machine`]; `main` itself is the program, which lists the server's tools and calls one.
-//! To run it: `cargo build --bins && target/debug/your_own_runtime brew '{"tea":"mint","cups":1}' target/debug/server_mio`
+//! The runtime here is two threads that move bytes and a channel to wait on; put yours in their place. What can start a
+//! server, move bytes and wait until a deadline can run the whole protocol: [`Stream`] knows nothing of it, and moves
+//! the bytes of any [`Machine`]. `main` is the program, which lists a server's tools and calls one. To run it:
+//! `cargo build --bins && target/debug/your_own_runtime brew '{"tea":"mint","cups":1}' target/debug/server_mio`
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant as Clock};
 
 use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, ListTools, ListToolsResult};
-use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, Refused};
+use windlass::{CloseReason, ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output};
 
-/// What goes in with a call and comes back with its completion.
+/// What goes in with a call, and comes back with its completion.
 enum Asked {
     Tools,
     Tool,
@@ -28,112 +28,120 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let call = CallToolParams::new(argument()?).with_arguments(Json::parse(argument()?)?);
     let mut server = Command::new(argument()?);
     server.args(arguments);
-    let mut runtime = Runtime { server, started: Clock::now(), stream: None };
-    let mut client = StdioClient::new(ClientConfig::new(Implementation::new("port", "1.0.0")), runtime.now());
+
+    let start = Clock::now();
+    let now = || Instant::ZERO + start.elapsed();
     let options = CallOptions::new();
-    let refused = |refused: Refused<Asked>| refused.why;
+    let mut client = StdioClient::new(ClientConfig::new(Implementation::new("port", "1.0.0")), now());
+    let mut stream = None;
     loop {
         match client.poll() {
-            // These three are the runtime's…
-            Output::Open { conn, .. } => runtime.open(conn, &mut client),
-            Output::Close(_) => runtime.close(),
-            Output::Idle { deadline } => runtime.wait(&mut client, deadline),
-            // …and events are the program's.
+            // These three are for the runtime. A stream may be asked for again, in place of one that ended early.
+            Output::Open { conn, .. } => match Stream::open(conn, &mut server) {
+                Ok(opened) => stream = Some(opened),
+                Err(why) => client.conn_failed(conn, ConnError::new(ConnErrorKind::NotOpened, why.to_string()), now()),
+            },
+            Output::Idle { deadline } => stream.as_mut().ok_or("nothing is open")?.wait(&mut client, deadline, now),
+            Output::Close(_) => stream = None,
+            // Events are for the program.
             Output::Event(ClientEvent::Ready(peer)) => {
                 println!("connected: {}", peer.version);
-                client.call::<ListTools>(&Default::default(), &options, Asked::Tools, runtime.now()).map_err(refused)?;
+                let listing = client.call::<ListTools>(&Default::default(), &options, Asked::Tools, now());
+                listing.map_err(|refused| refused.why)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Tools, outcome, .. }) => {
                 let list: ListToolsResult = serde_json::from_str(outcome?.get())?;
                 list.tools.iter().for_each(|tool| println!("tool: {}", tool.name));
-                client.call::<CallTool>(&call, &options, Asked::Tool, runtime.now()).map_err(refused)?;
+                client.call::<CallTool>(&call, &options, Asked::Tool, now()).map_err(|refused| refused.why)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Tool, outcome, .. }) => {
                 let result: CallToolResult = serde_json::from_str(outcome?.get())?;
                 println!("result: {}", result.text_content());
-                client.close(runtime.now());
+                client.close(now());
             }
-            Output::Event(ClientEvent::Closed(reason)) => {
-                println!("closed: {reason}");
-                return Ok(());
-            }
+            Output::Event(ClientEvent::Closed(CloseReason::Requested)) => return Ok(()),
+            Output::Event(ClientEvent::Closed(reason)) => return Err(reason.into()),
             Output::Event(_) => {}
         }
     }
 }
 
-/// A clock, a command to start, and the stream to what was started.
-struct Runtime {
-    server: Command,
-    started: Clock,
-    stream: Option<Stream>,
-}
-
+/// A child process, and two threads that move its bytes.
 struct Stream {
     conn: ConnId,
     child: Child,
-    reports: Receiver<Report>,
-    /// Read, and not yet taken by the machine.
-    unread: Vec<u8>,
-    /// To the thread that writes; dropping it closes the child's standard input.
+    /// Dropping this ends the thread that writes, and with it the child's standard input.
     to_write: Sender<Vec<u8>>,
     writing: bool,
+    reports: Receiver<Report>,
+    /// What was read and did not fit into the machine's buffer yet.
+    unread: Vec<u8>,
 }
 
-/// What the two threads of a stream report.
+/// What the threads report.
 enum Report {
     Read(Vec<u8>),
     End,
     Written(usize),
 }
 
-impl Runtime {
-    fn now(&self) -> Instant {
-        Instant::ZERO + self.started.elapsed()
-    }
-
-    fn open(&mut self, conn: ConnId, machine: &mut impl Machine) {
-        // A machine may want a fresh stream in place of one that failed.
-        self.close();
-        match Stream::open(conn, &mut self.server) {
-            Ok(stream) => self.stream = Some(stream),
-            Err(error) => {
-                let error = ConnError::new(ConnErrorKind::NotOpened, error.to_string());
-                machine.conn_failed(conn, error, self.now());
+impl Stream {
+    fn open(conn: ConnId, server: &mut Command) -> io::Result<Self> {
+        let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (mut stdin, mut stdout) = (child.stdin.take(), child.stdout.take());
+        // There is room for few reports, so a server that says more than the machine takes in is made to wait.
+        let (reporter, reports) = mpsc::sync_channel(4);
+        let (to_write, orders) = mpsc::channel::<Vec<u8>>();
+        let writer = reporter.clone();
+        thread::spawn(move || {
+            for bytes in orders {
+                // If the server is gone, the other thread finds out, after having read its last words.
+                let _ = stdin.as_mut().map(|stdin| stdin.write_all(&bytes));
+                let _ = writer.send(Report::Written(bytes.len()));
             }
-        }
+        });
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Some(Ok(count @ 1..)) = stdout.as_mut().map(|stdout| stdout.read(&mut buffer)) {
+                let _ = reporter.send(Report::Read(buffer[..count].to_vec()));
+            }
+            let _ = reporter.send(Report::End);
+        });
+        Ok(Self { conn, child, to_write, writing: false, reports, unread: Vec::new() })
     }
 
-    /// Moves bytes, or waits for something to happen. The machine is polled again after every return.
-    fn wait(&mut self, machine: &mut impl Machine, deadline: Option<Instant>) {
-        let now = self.now();
-        let patience = deadline.map_or(Duration::MAX, |deadline| deadline.since(now));
-        let Some(stream) = &mut self.stream else {
-            thread::sleep(patience);
-            return machine.handle_timeout(self.now());
-        };
-        let conn = stream.conn;
-        let room = machine.read_buf(conn);
-        let count = room.len().min(stream.unread.len());
+    /// Moves bytes, or waits until something happens. Whatever it was, the machine is to be polled again.
+    fn wait(&mut self, machine: &mut impl Machine, deadline: Option<Instant>, now: impl Fn() -> Instant) {
+        let room = machine.read_buf(self.conn);
+        let count = room.len().min(self.unread.len());
         if count > 0 {
-            room[..count].copy_from_slice(&stream.unread[..count]);
-            stream.unread.drain(..count);
-            return machine.read_done(conn, count, now);
+            room[..count].copy_from_slice(&self.unread[..count]);
+            self.unread.drain(..count);
+            return machine.read_done(self.conn, count, now());
         }
-        let bytes = machine.write_buf(conn);
-        if !bytes.is_empty() && !stream.writing {
-            stream.writing = stream.to_write.send(bytes.to_vec()).is_ok();
+        let bytes = machine.write_buf(self.conn);
+        if !bytes.is_empty() && !self.writing {
+            self.writing = self.to_write.send(bytes.to_vec()).is_ok();
         }
-        let report = stream.reports.recv_timeout(patience);
-        let now = self.now();
-        match (report, &mut self.stream) {
-            (Ok(Report::Read(bytes)), Some(stream)) => stream.unread.extend(bytes),
-            (Ok(Report::Written(count)), Some(stream)) => {
-                stream.writing = false;
-                machine.write_done(conn, count, now);
+        let patience = deadline.map_or(Duration::MAX, |deadline| deadline.since(now()));
+        match self.reports.recv_timeout(patience) {
+            Ok(Report::Read(bytes)) => self.unread.extend(bytes),
+            Ok(Report::End) => machine.read_eof(self.conn, now()),
+            Ok(Report::Written(count)) => {
+                self.writing = false;
+                machine.write_done(self.conn, count, now());
             }
-            (Ok(Report::End), _) => machine.read_eof(conn, now),
-            _ => machine.handle_timeout(now),
+            Err(_) => machine.handle_timeout(now()),
         }
+    }
+}
+
+/// Closes the child's standard input, gives it two seconds to exit, and leaves no process behind.
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.to_write = mpsc::channel().0;
+        while self.reports.recv_timeout(Duration::from_secs(2)).is_ok() {}
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

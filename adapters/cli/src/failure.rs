@@ -1,0 +1,153 @@
+//! What went wrong, how it is told, and the exit code.
+
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use windlass::{CallError, Json, SendError};
+use windlass_host::{ConnectError, Error, ServeError};
+
+use crate::screen;
+
+/// Whose fault it is. Each has its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The words that were typed.
+    Usage,
+    /// The server could not be started, is gone, or takes too long.
+    Unreachable,
+    /// The server answered with an error, or with what the protocol does not allow.
+    Server,
+    /// The tool reported an error in its result.
+    Tool,
+}
+
+impl Kind {
+    fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 1,
+            // 3 is kept for authorization.
+            Self::Unreachable => 4,
+            Self::Server | Self::Tool => 5,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Unreachable => "unreachable",
+            Self::Server => "server",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// Why the command did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    /// The JSON-RPC error's code and data, if it was one.
+    code: Option<i64>,
+    data: Option<Json>,
+    /// What the server said last on its standard error, if it did not get up.
+    stderr: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), code: None, data: None, stderr: Vec::new() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.exit_code())
+    }
+
+    /// Tells it on standard error: to a program as one line of JSON, to a person in words.
+    pub(crate) fn report(&self, as_json: bool) {
+        if as_json {
+            return screen::write(&format!("{}\n", self.to_json()));
+        }
+        // What the server said on its standard error was shown when it said so.
+        screen::write(&format!("windlass: {}\n", self.message));
+        if self.kind == Kind::Usage {
+            screen::write("`windlass help` tells how it is used\n");
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut error =
+            json!({ "kind": self.kind.name(), "exitCode": self.kind.exit_code(), "message": self.message });
+        if let Some(code) = self.code {
+            error["code"] = code.into();
+        }
+        if let Some(data) = self.data.as_ref().and_then(|data| data.decode().ok()) {
+            error["data"] = data;
+        }
+        if !self.stderr.is_empty() {
+            error["stderr"] = self.stderr.clone().into();
+        }
+        json!({ "error": error })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::Call(CallError::TimedOut { .. } | CallError::Closed(_)) => Kind::Unreachable,
+            Error::NotSent(SendError::Closed | SendError::Full | SendError::NotReady) => Kind::Unreachable,
+            _ => Kind::Server,
+        };
+        let remote = error.remote();
+        let message = match remote {
+            Some(remote) => format!("the server answered with an error: {remote}"),
+            None => error.to_string(),
+        };
+        let (code, data) = (remote.map(|remote| remote.code), remote.and_then(|remote| remote.data.clone()));
+        Self { code, data, ..Self::new(kind, message) }
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        Self { stderr: error.stderr, ..Self::new(Kind::Unreachable, error.reason.to_string()) }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::new(Kind::Unreachable, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use windlass::{CloseReason, RpcError};
+
+    #[test]
+    fn every_fault_has_its_code() {
+        let code = |error: Error| Failure::from(error).kind.exit_code();
+        assert_eq!(code(CallError::TimedOut { after: Duration::ZERO }.into()), 4);
+        assert_eq!(code(CallError::Closed(CloseReason::PeerClosed).into()), 4);
+        assert_eq!(code(SendError::Closed.into()), 4);
+        assert_eq!(code(CallError::Remote(RpcError::internal("x")).into()), 5);
+        assert_eq!(code(CallError::InvalidResponse("x".into()).into()), 5);
+        assert_eq!(code(SendError::NotSupported { method: "m".into(), capability: "c" }.into()), 5);
+        assert_eq!(Failure::usage("x").kind.exit_code(), 1);
+    }
+
+    #[test]
+    fn an_error_as_json_has_all_that_the_server_said() {
+        let error = CallError::Remote(RpcError::new(-32602, "no").with_data(&[1]));
+        let expected = json!({"error": {
+            "kind": "server", "exitCode": 5, "message": "the server answered with an error: no (code -32602)",
+            "code": -32602, "data": [1],
+        }});
+        assert_eq!(Failure::from(Error::from(error)).to_json(), expected);
+    }
+}

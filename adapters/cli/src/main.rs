@@ -1,0 +1,83 @@
+//! The `windlass` command: talks to any Model Context Protocol server that can be started, on any of the runtimes that
+//! Windlass has an adapter for, and is a small server itself.
+//!
+//! | module | what |
+//! |---|---|
+//! | `usage` | what was typed, as a value |
+//! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
+//! | `session` | what a run has at hand: where to print, what to connect to |
+//! | `runtimes` | the commands and the demo server, once for every runtime |
+//! | `tour` | what is shown when nothing was typed |
+//! | `listing`, `result`, `table` | how it looks |
+//! | `screen` | standard error, with a line of progress |
+//! | `ask`, `form` | questions of a server to the user |
+//! | `failure` | what went wrong, and the exit code |
+//! | `demo` | the tools, resources and prompts of the demo server |
+
+#![forbid(unsafe_code)]
+// The adapters are for Unix as yet; elsewhere this is a program that says so.
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))]
+
+#[cfg(unix)]
+mod arguments;
+#[cfg(unix)]
+mod ask;
+#[cfg(unix)]
+mod coerce;
+#[cfg(unix)]
+mod demo;
+#[cfg(unix)]
+mod failure;
+#[cfg(unix)]
+mod form;
+#[cfg(unix)]
+mod listing;
+#[cfg(unix)]
+mod result;
+#[cfg(unix)]
+mod runtimes;
+#[cfg(unix)]
+mod screen;
+#[cfg(unix)]
+mod session;
+#[cfg(unix)]
+mod table;
+#[cfg(unix)]
+mod tour;
+#[cfg(unix)]
+mod usage;
+
+use std::process::ExitCode;
+
+#[cfg(unix)]
+fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    match usage::parse(&words).map_err(failure::Failure::usage).and_then(perform) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report(usage::wants_json(&words));
+            failure.exit_code()
+        }
+    }
+}
+
+#[cfg(unix)]
+fn perform(invocation: usage::Invocation) -> Result<(), failure::Failure> {
+    use usage::Invocation;
+    match invocation {
+        Invocation::Help => session::print(usage::HELP),
+        Invocation::Version => session::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
+        Invocation::Serve(runtime) => return runtimes::serve(runtime),
+        Invocation::Client(request, options) => {
+            let session = session::Session::new(request, options)?;
+            return runtimes::client(session);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn main() -> ExitCode {
+    eprintln!("windlass: this platform is not supported yet; Unix systems are");
+    ExitCode::FAILURE
+}

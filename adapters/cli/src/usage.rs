@@ -1,0 +1,381 @@
+//! What was typed, as a value. Nothing here does anything.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use windlass::client::Negotiation;
+use windlass::model::ProtocolVersion;
+
+use crate::arguments::Arguments;
+
+/// What `windlass help` prints.
+pub(crate) const HELP: &str = "\
+windlass talks to Model Context Protocol servers, on the runtime of your choice.
+
+usage
+  windlass                                      a tour with the embedded demo server
+  windlass list -- COMMAND ARGS…                what a server offers
+  windlass call TOOL [ARGUMENT…] -- COMMAND …   call a tool, with its progress shown live
+  windlass ping -- COMMAND ARGS…                is the server there, and how fast
+  windlass serve                                be the demo server, on standard input and output
+  windlass help | --version
+
+arguments of a tool
+  key=value      read as the type that the tool's schema gives to the key
+  key:=JSON      read as JSON, whatever the schema says
+  {\"key\": …}     one JSON object with all arguments
+
+options, before the `--`
+  --runtime R        blocking (default), mio, tokio, async-std or smol
+  --era E            auto (default), legacy (up to 2025-11-25) or modern (2026-07-28)
+  --timeout SECONDS  how long to wait for an answer; 0 waits for ever; 30 by default
+  --json             print the whole result as JSON; an error is one line of JSON on standard error
+
+Results go to standard output; progress, logs and what the server says on its standard error go to standard error.
+A server gets the essentials of the environment only; for more, start it with `env`: `-- env TOKEN=… COMMAND …`.
+
+exit codes
+  0 done   1 wrong usage   3 authorization (reserved)   4 the server cannot be reached, is gone or takes too long
+  5 the tool reported an error, or the server answered with one
+
+example
+  windlass call countdown steps=10 -- windlass serve
+";
+
+/// What to do.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Invocation {
+    Help,
+    Version,
+    /// Be the demo server.
+    Serve(Runtime),
+    /// Be a client.
+    Client(Request, Options),
+}
+
+/// What to do as a client, and with which server.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Request {
+    /// Show around, with the demo server.
+    Tour,
+    List(ServerCommand),
+    Call(ServerCommand, ToolCall),
+    Ping(ServerCommand),
+}
+
+/// How to start the server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ServerCommand {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// Which tool to call, with what.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolCall {
+    pub(crate) tool: String,
+    pub(crate) arguments: Arguments,
+}
+
+/// How to do it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) runtime: Runtime,
+    pub(crate) negotiation: Negotiation,
+    /// How long to wait for an answer; zero for ever.
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) json: bool,
+}
+
+/// The adapter to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    #[default]
+    Blocking,
+    Mio,
+    Tokio,
+    AsyncStd,
+    Smol,
+}
+
+impl Runtime {
+    const ALL: [Self; 5] = [Self::Blocking, Self::Mio, Self::Tokio, Self::AsyncStd, Self::Smol];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Mio => "mio",
+            Self::Tokio => "tokio",
+            Self::AsyncStd => "async-std",
+            Self::Smol => "smol",
+        }
+    }
+}
+
+/// Reads the words that follow the program's name. An error says what is wrong and what to do.
+pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
+    let (ours, server) = split(words);
+    let mut typed = Typed::read(ours)?;
+    if typed.help || typed.first() == Some("help") {
+        return Ok(Invocation::Help);
+    }
+    if typed.version {
+        return Ok(Invocation::Version);
+    }
+    let Some(command) = typed.next() else {
+        typed.refuse_json("the tour")?;
+        return match server {
+            None => Ok(Invocation::Client(Request::Tour, typed.options)),
+            Some(_) => Err("there is a server's command after `--`, but nothing to do with it; \
+                            say `list`, `call TOOL` or `ping` before it"
+                .into()),
+        };
+    };
+    let request = match command.as_str() {
+        "serve" => {
+            typed.refuse_client_options()?;
+            typed.refuse_rest("serve")?;
+            return match server {
+                None => Ok(Invocation::Serve(typed.options.runtime)),
+                Some(_) => Err("`serve` is a server itself and takes no other server's command".into()),
+            };
+        }
+        "list" => {
+            typed.refuse_rest("list")?;
+            Request::List(server_command("list", server)?)
+        }
+        "ping" => {
+            typed.refuse_rest("ping")?;
+            Request::Ping(server_command("ping", server)?)
+        }
+        "call" => {
+            let tool = typed.next().ok_or("`call` needs the name of a tool, as in `windlass call echo text=hello -- …`")?;
+            let arguments = Arguments::parse(&typed.words)?;
+            Request::Call(server_command("call TOOL", server)?, ToolCall { tool, arguments })
+        }
+        other => return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help")),
+    };
+    Ok(Invocation::Client(request, typed.options))
+}
+
+/// Whether errors are wanted as JSON, even if it is the words themselves that are wrong.
+pub(crate) fn wants_json(words: &[OsString]) -> bool {
+    split(words).0.iter().any(|word| word == "--json")
+}
+
+/// Ours, and what follows the first `--`, if there is one.
+fn split(words: &[OsString]) -> (&[OsString], Option<&[OsString]>) {
+    match words.iter().position(|word| word == "--") {
+        Some(at) => (&words[..at], Some(&words[at + 1..])),
+        None => (words, None),
+    }
+}
+
+fn server_command(command: &str, server: Option<&[OsString]>) -> Result<ServerCommand, String> {
+    match server {
+        Some([program, arguments @ ..]) => {
+            Ok(ServerCommand { program: program.clone(), arguments: arguments.to_vec() })
+        }
+        _ => Err(format!("which server? Put its command after `--`, as in `windlass {command} -- windlass serve`")),
+    }
+}
+
+/// Our words, with the options sorted out.
+#[derive(Default)]
+struct Typed {
+    words: Vec<String>,
+    options: Options,
+    help: bool,
+    version: bool,
+    /// Options that only a client has, as far as they were given.
+    client_options: Vec<&'static str>,
+}
+
+impl Typed {
+    fn read(words: &[OsString]) -> Result<Self, String> {
+        let mut typed = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let word = text(word)?;
+            if !word.starts_with('-') || word == "-" {
+                typed.words.push(word.to_owned());
+                continue;
+            }
+            let (name, attached) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word, None),
+            };
+            let mut value = || match attached.map(Ok).or_else(|| words.next().map(|word| text(word))) {
+                Some(value) => value,
+                None => Err(format!("`{name}` needs a value")),
+            };
+            match name {
+                "--runtime" => typed.options.runtime = runtime(value()?)?,
+                "--era" => {
+                    typed.options.negotiation = negotiation(value()?)?;
+                    typed.client_options.push("--era");
+                }
+                "--timeout" => {
+                    typed.options.timeout = Some(timeout(value()?)?);
+                    typed.client_options.push("--timeout");
+                }
+                _ if attached.is_some() => return Err(format!("there is no option `{name}` that takes a value")),
+                "--json" => {
+                    typed.options.json = true;
+                    typed.client_options.push("--json");
+                }
+                "--help" | "-h" => typed.help = true,
+                "--version" | "-V" => typed.version = true,
+                _ => return Err(format!("there is no option `{name}`; options for the server go after `--`")),
+            }
+        }
+        Ok(typed)
+    }
+
+    fn first(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+
+    fn next(&mut self) -> Option<String> {
+        if self.words.is_empty() { None } else { Some(self.words.remove(0)) }
+    }
+
+    fn refuse_rest(&self, command: &str) -> Result<(), String> {
+        match self.first() {
+            None => Ok(()),
+            Some(word) => Err(format!("`{command}` takes no `{word}`; a server's command goes after `--`")),
+        }
+    }
+
+    fn refuse_json(&self, what: &str) -> Result<(), String> {
+        if self.options.json { Err(format!("`--json` is for list, call and ping, not for {what}")) } else { Ok(()) }
+    }
+
+    fn refuse_client_options(&self) -> Result<(), String> {
+        match self.client_options.first() {
+            None => Ok(()),
+            Some(option) => Err(format!("`{option}` is an option of clients; `serve` follows its client")),
+        }
+    }
+}
+
+fn text(word: &OsString) -> Result<&str, String> {
+    word.to_str().ok_or_else(|| format!("{word:?} is not UTF-8, which only a server's command may be"))
+}
+
+fn runtime(name: &str) -> Result<Runtime, String> {
+    Runtime::ALL.into_iter().find(|runtime| runtime.name() == name).ok_or_else(|| {
+        let names = Runtime::ALL.map(Runtime::name).join(", ");
+        format!("there is no runtime `{name}`; there are {names}")
+    })
+}
+
+fn negotiation(era: &str) -> Result<Negotiation, String> {
+    match era {
+        "auto" => Ok(Negotiation::Automatic),
+        "legacy" => Ok(Negotiation::Legacy),
+        "modern" => Ok(Negotiation::Pinned(ProtocolVersion::LATEST)),
+        _ => Err(format!("there is no era `{era}`; there are auto, legacy and modern")),
+    }
+}
+
+fn timeout(seconds: &str) -> Result<Duration, String> {
+    let parsed = seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    parsed.ok_or_else(|| format!("`--timeout` takes a number of seconds such as 30 or 0.5, and `{seconds}` is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Invocation, String> {
+        parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    fn complaint(line: &str) -> String {
+        read(line).expect_err(line)
+    }
+
+    fn server(line: &str) -> ServerCommand {
+        let mut words = line.split_whitespace().map(OsString::from);
+        ServerCommand { program: words.next().unwrap(), arguments: words.collect() }
+    }
+
+    #[test]
+    fn nothing_is_the_tour() {
+        assert_eq!(read(""), Ok(Invocation::Client(Request::Tour, Options::default())));
+        let tokio = Options { runtime: Runtime::Tokio, ..Options::default() };
+        assert_eq!(read("--runtime tokio"), Ok(Invocation::Client(Request::Tour, tokio)));
+    }
+
+    #[test]
+    fn what_follows_the_dashes_is_the_servers() {
+        let expected = Request::List(server("npx -y thing --json -- --runtime"));
+        let options = Options::default();
+        assert_eq!(read("list -- npx -y thing --json -- --runtime"), Ok(Invocation::Client(expected, options)));
+        assert!(!wants_json(&["list", "--", "x", "--json"].map(OsString::from)));
+        assert!(wants_json(&["--json", "--", "x"].map(OsString::from)));
+    }
+
+    #[test]
+    fn options_stand_anywhere_before_the_dashes() {
+        let expected = Options {
+            runtime: Runtime::AsyncStd,
+            negotiation: Negotiation::Legacy,
+            timeout: Some(Duration::from_millis(1_500)),
+            json: true,
+        };
+        for line in [
+            "--runtime async-std --era legacy --timeout 1.5 --json ping -- s",
+            "ping --runtime=async-std --era=legacy --timeout=1.5 --json -- s",
+        ] {
+            assert_eq!(read(line), Ok(Invocation::Client(Request::Ping(server("s")), expected.clone())), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_call_takes_its_arguments_apart() {
+        let Ok(Invocation::Client(Request::Call(_, call), _)) = read("call add a=1 --json b:=2 -- s") else { panic!() };
+        assert_eq!(call.tool, "add");
+        assert_eq!(Ok(call.arguments), Arguments::parse(&["a=1".into(), "b:=2".into()]));
+        assert!(complaint("call add 1 -- s").contains("key=value"));
+    }
+
+    #[test]
+    fn serving_has_a_runtime_and_nothing_else() {
+        assert_eq!(read("serve --runtime mio"), Ok(Invocation::Serve(Runtime::Mio)));
+        assert!(complaint("serve --json").contains("--json"));
+        assert!(complaint("serve --era legacy").contains("--era"));
+        assert!(complaint("serve -- x").contains("serve"));
+    }
+
+    #[test]
+    fn help_and_version_come_first() {
+        for line in ["help", "--help", "-h", "list --help", "help list"] {
+            assert_eq!(read(line), Ok(Invocation::Help), "{line}");
+        }
+        assert_eq!(read("--version"), Ok(Invocation::Version));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, part) in [
+            ("lst -- s", "`lst`"),
+            ("list", "which server?"),
+            ("list --", "which server?"),
+            ("list npx", "after `--`"),
+            ("call -- s", "name of a tool"),
+            ("-- s", "`list`"),
+            ("--json", "the tour"),
+            ("list --frob -- s", "`--frob`"),
+            ("list --frob=1 -- s", "`--frob`"),
+            ("list --runtime", "needs a value"),
+            ("list --runtime glommio -- s", "async-std"),
+            ("list --era stone -- s", "modern"),
+            ("list --timeout soon -- s", "`soon`"),
+            ("list --timeout -1 -- s", "`-1`"),
+        ] {
+            assert!(complaint(line).contains(part), "{line}: {}", complaint(line));
+        }
+    }
+}

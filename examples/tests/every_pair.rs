@@ -1,0 +1,112 @@
+//! Every client runs against every server, in both eras, and prints the same; so does a runtime of one's own.
+
+use std::io::Read;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Far longer than any run takes, and far shorter than the patience of whoever waits for the tests.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+const CLIENTS: [&str; 5] = [
+    env!("CARGO_BIN_EXE_client_tokio"),
+    env!("CARGO_BIN_EXE_client_smol"),
+    env!("CARGO_BIN_EXE_client_async_std"),
+    env!("CARGO_BIN_EXE_client_blocking"),
+    env!("CARGO_BIN_EXE_client_mio"),
+];
+
+const SERVERS: [&str; 5] = [
+    env!("CARGO_BIN_EXE_server_tokio"),
+    env!("CARGO_BIN_EXE_server_smol"),
+    env!("CARGO_BIN_EXE_server_async_std"),
+    env!("CARGO_BIN_EXE_server_blocking"),
+    env!("CARGO_BIN_EXE_server_mio"),
+];
+
+/// What a client prints once it is connected.
+const VISIT: &str = r#"tools: ["brew"]
+asked: How many cups?
+progress: 1
+progress: 2
+notified: Message(LoggingMessageParams { meta: None, level: Info, logger: None, data: "the oolong is ready" })
+brewed: Some({"cups":2,"tea":"oolong"})
+changed: tea://ledger
+ledger: [Text(TextResourceContents { uri: "tea://ledger", mime_type: None, text: "cups served: 2", meta: None })]
+moods: ["sleepy", "slow"]
+prompt: Some("Recommend a tea to someone who is slow.")
+refused: the arguments of "brew" are wrong: invalid type: integer `7`, expected a string at line 1 column 8
+failed: the peer answered with an error: unknown tool: juggle (code -32602)
+closed: the connection was closed by this side
+"#;
+
+#[test]
+fn every_pair_speaks_the_modern_era() {
+    for (client, server) in pairs() {
+        assert_eq!(printed(client, &[server]), format!("connected: 2026-07-28\n{VISIT}"), "{client} {server}");
+    }
+}
+
+#[test]
+fn every_pair_speaks_the_legacy_era() {
+    for (client, server) in pairs() {
+        let printed = printed(client, &["--legacy", server]);
+        assert_eq!(printed, format!("connected: 2025-11-25\n{VISIT}"), "{client} --legacy {server}");
+    }
+}
+
+#[test]
+fn a_runtime_of_ones_own_speaks_with_every_server() {
+    for server in SERVERS {
+        let order = r#"{"tea":"mint","cups":1}"#;
+        let printed = printed(env!("CARGO_BIN_EXE_your_own_runtime"), &["brew", order, server]);
+        assert_eq!(printed, "connected: 2026-07-28\ntool: brew\nresult: {\"cups\":1,\"tea\":\"mint\"}\n", "{server}");
+    }
+}
+
+#[test]
+fn a_runtime_of_ones_own_notices_what_is_no_server() {
+    for nonsense in ["there is no such program", "true"] {
+        let (status, printed) = run(env!("CARGO_BIN_EXE_your_own_runtime"), &["brew", "{}", nonsense]);
+        assert!(!status.success(), "{nonsense} passed for a server");
+        assert_eq!(printed, "", "{nonsense}");
+    }
+}
+
+fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CLIENTS.into_iter().flat_map(|client| SERVERS.into_iter().map(move |server| (client, server)))
+}
+
+/// What a program that succeeds prints.
+fn printed(program: &str, arguments: &[&str]) -> String {
+    let (status, printed) = run(program, arguments);
+    assert!(status.success(), "{program} {arguments:?}: {status}, after printing:\n{printed}");
+    printed
+}
+
+/// Runs a program to its end, which must come before the deadline.
+fn run(program: &str, arguments: &[&str]) -> (ExitStatus, String) {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+    let mut stdout = child.stdout.take().expect("the output is piped");
+    let (done, finished) = mpsc::channel();
+    thread::spawn(move || {
+        let mut printed = String::new();
+        let read = stdout.read_to_string(&mut printed);
+        let _ = done.send(read.map(|_| printed));
+    });
+    // A program's output ends with the program.
+    match finished.recv_timeout(DEADLINE) {
+        Ok(printed) => {
+            let status = child.wait().expect("a child can be waited for");
+            (status, printed.expect("an example prints text"))
+        }
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("{program} {arguments:?} did not end within {DEADLINE:?}");
+        }
+    }
+}
