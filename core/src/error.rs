@@ -108,6 +108,20 @@ pub struct Refused<T> {
     pub token: T,
 }
 
+impl<T> fmt::Display for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> core::error::Error for Refused<T> {}
+
+impl<T> From<Refused<T>> for SendError {
+    fn from(refused: Refused<T>) -> Self {
+        refused.why
+    }
+}
+
 impl<T> Refused<T> {
     pub(crate) fn new(why: SendError, token: T) -> Self {
         Self { why, token }

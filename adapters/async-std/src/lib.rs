@@ -32,6 +32,7 @@ use std::time::Instant;
 
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io};
 
+pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{

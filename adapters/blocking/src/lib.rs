@@ -32,6 +32,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use windlass_host::sync::{self, Drive, Ready, Stream};
 
+pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{

@@ -41,7 +41,8 @@ fn collect_types<'a>(schema: &'a Value, root: &'a Value, depth: usize, types: &m
         Value::String(name) => add(name),
         Value::Array(names) => names.iter().filter_map(Value::as_str).for_each(add),
         _ => {
-            for alternative in ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten()
+            for alternative in
+                ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten()
             {
                 collect_types(alternative, root, depth, types);
             }

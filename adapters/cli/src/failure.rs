@@ -79,8 +79,7 @@ impl Failure {
     }
 
     fn to_json(&self) -> Value {
-        let mut error =
-            json!({ "kind": self.kind.name(), "exitCode": self.kind.exit_code(), "message": self.message });
+        let mut error = json!({ "kind": self.kind.name(), "exitCode": self.kind.exit_code(), "message": self.message });
         if let Some(code) = self.code {
             error["code"] = code.into();
         }

@@ -8,15 +8,15 @@
 //! | `session` | what a run has at hand: where to print, what to connect to |
 //! | `runtimes` | the commands and the demo server, once for every runtime |
 //! | `tour` | what is shown when nothing was typed |
-//! | `listing`, `result`, `table` | how it looks |
+//! | `listing`, `result`, `ordered`, `table` | how it looks |
 //! | `screen` | standard error, with a line of progress |
 //! | `ask`, `form` | questions of a server to the user |
 //! | `failure` | what went wrong, and the exit code |
 //! | `demo` | the tools, resources and prompts of the demo server |
 
 #![forbid(unsafe_code)]
+
 // The adapters are for Unix as yet; elsewhere this is a program that says so.
-#![cfg_attr(not(unix), allow(dead_code, unused_imports))]
 
 #[cfg(unix)]
 mod arguments;
@@ -32,6 +32,8 @@ mod failure;
 mod form;
 #[cfg(unix)]
 mod listing;
+#[cfg(unix)]
+mod ordered;
 #[cfg(unix)]
 mod result;
 #[cfg(unix)]

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use windlass::client::ServerNotification;
 use windlass::model::ProgressParams;
 
+use crate::table::first_line;
+
 /// How wide the bar is, in characters.
 const BAR: usize = 24;
 
@@ -69,7 +71,7 @@ impl Screen {
 }
 
 fn progress_line(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
-    let message = message.map(|message| format!("  {}", message.lines().next().unwrap_or_default())).unwrap_or_default();
+    let message = message.map(|message| format!("  {}", first_line(message))).unwrap_or_default();
     match total.filter(|total| *total > 0.0) {
         None => format!("{progress}{message}"),
         Some(total) => {

@@ -28,7 +28,8 @@ arguments of a tool
 options, before the `--`
   --runtime R        blocking (default), mio, tokio, async-std or smol
   --era E            auto (default), legacy (up to 2025-11-25) or modern (2026-07-28)
-  --timeout SECONDS  how long to wait for an answer; 0 waits for ever; 30 by default
+  --timeout SECONDS  how long to wait for an answer; 0 waits for ever; 30 by default, 600 on a terminal, where the
+                     server may ask you something first
   --json             print the whole result as JSON; an error is one line of JSON on standard error
 
 Results go to standard output; progress, logs and what the server says on its standard error go to standard error.
@@ -149,7 +150,8 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
             Request::Ping(server_command("ping", server)?)
         }
         "call" => {
-            let tool = typed.next().ok_or("`call` needs the name of a tool, as in `windlass call echo text=hello -- …`")?;
+            let tool =
+                typed.next().ok_or("`call` needs the name of a tool, as in `windlass call echo text=hello -- …`")?;
             let arguments = Arguments::parse(&typed.words)?;
             Request::Call(server_command("call TOOL", server)?, ToolCall { tool, arguments })
         }

@@ -267,16 +267,12 @@ impl<A> Program<Machine> for ClientCore<A> {
                 }
             }
             ClientEvent::Input { reply, request } => actions.push(ClientAction::Input(reply, request)),
-            ClientEvent::Notification { method, params } => {
-                if self.on_notification.is_some() {
-                    let notification = ServerNotification::read(&method, params.as_deref());
-                    actions.push(ClientAction::Notification(notification));
-                }
+            ClientEvent::Notification { method, params } if self.on_notification.is_some() => {
+                let notification = ServerNotification::read(&method, params.as_deref());
+                actions.push(ClientAction::Notification(notification));
             }
-            ClientEvent::Malformed(malformed) => {
-                if self.on_malformed.is_some() {
-                    actions.push(ClientAction::Malformed(malformed.to_string()));
-                }
+            ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {
+                actions.push(ClientAction::Malformed(malformed.to_string()));
             }
             ClientEvent::Ready(peer) => self.status().change(|status| status.peer = Some(peer)),
             ClientEvent::Closed(reason) => self.status().change(|status| status.closed = Some(reason)),

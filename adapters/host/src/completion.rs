@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use windlass::client::{ServerNotification, Update};
+use windlass::client::{ServerNotification, Update, decode};
 use windlass::model::{ProgressParams, SubscriptionFilter};
 use windlass::{CallError, Json};
 
@@ -33,19 +33,22 @@ pub type ProgressHandler = Arc<dyn Fn(ProgressParams) + Send + Sync>;
 
 /// Waits for a result of type `O`.
 pub(crate) struct Slot<O> {
-    decode: fn(&RawValue) -> Result<O, Error>,
+    decode: Decode<O>,
     on_progress: Option<ProgressHandler>,
     state: Mutex<SlotState<O>>,
 }
 
+/// How an outcome becomes a result.
+type Decode<O> = fn(Result<Cow<'_, RawValue>, CallError>) -> Result<O, CallError>;
+
 struct SlotState<O> {
-    outcome: Option<Result<O, Error>>,
+    outcome: Option<Result<O, CallError>>,
     finished: bool,
     waker: Option<Waker>,
 }
 
 impl<O: Send> Slot<O> {
-    fn new(decode: fn(&RawValue) -> Result<O, Error>, on_progress: Option<ProgressHandler>) -> Arc<Self> {
+    fn new(decode: Decode<O>, on_progress: Option<ProgressHandler>) -> Arc<Self> {
         let state = SlotState { outcome: None, finished: false, waker: None };
         Arc::new(Self { decode, on_progress, state: Mutex::new(state) })
     }
@@ -55,7 +58,7 @@ impl<O: Send> Slot<O> {
         let mut state = self.lock();
         if state.finished {
             if let Some(outcome) = state.outcome.take() {
-                return Poll::Ready(outcome);
+                return Poll::Ready(outcome.map_err(Error::Call));
             }
         }
         match &mut state.waker {
@@ -73,26 +76,20 @@ impl<O: Send> Slot<O> {
 impl Slot<Json> {
     /// Waits for a result as it comes.
     pub(crate) fn raw(on_progress: Option<ProgressHandler>) -> Arc<Self> {
-        Self::new(|result| Ok(Json::from(result)), on_progress)
+        Self::new(|outcome| outcome.map(|result| Json::from(&*result)), on_progress)
     }
 }
 
 impl<O: Send + DeserializeOwned> Slot<O> {
     /// Waits for the result of a method.
     pub(crate) fn of<M: windlass::model::Method<Output = O>>(on_progress: Option<ProgressHandler>) -> Arc<Self> {
-        Self::new(
-            |result| {
-                serde_json::from_str(result.get())
-                    .map_err(|error| Error::Undecodable { method: M::NAME, detail: error.to_string() })
-            },
-            on_progress,
-        )
+        Self::new(decode::<M>, on_progress)
     }
 }
 
 impl<O: Send> Completion for Slot<O> {
     fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>) {
-        let outcome = outcome.map_err(Error::Call).and_then(|result| (self.decode)(&result));
+        let outcome = (self.decode)(outcome);
         self.lock().outcome = Some(outcome);
     }
 

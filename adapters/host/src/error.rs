@@ -13,13 +13,6 @@ pub enum Error {
     Call(CallError),
     /// The call was not even sent.
     NotSent(SendError),
-    /// The peer's result is not what its method promises.
-    Undecodable {
-        /// The method that was called.
-        method: &'static str,
-        /// What does not fit.
-        detail: String,
-    },
     /// A listing was given up.
     Pages(PageError),
 }
@@ -39,9 +32,6 @@ impl fmt::Display for Error {
         match self {
             Self::Call(error) => error.fmt(f),
             Self::NotSent(error) => error.fmt(f),
-            Self::Undecodable { method, detail } => {
-                write!(f, "the peer's result of {method} is not what the protocol promises: {detail}")
-            }
             Self::Pages(error) => error.fmt(f),
         }
     }

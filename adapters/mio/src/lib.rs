@@ -30,6 +30,7 @@ mod wait;
 
 use windlass_host::sync;
 
+pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{

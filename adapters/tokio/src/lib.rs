@@ -33,6 +33,7 @@ use std::time::Instant;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime};
 
+pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{

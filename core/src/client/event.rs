@@ -10,7 +10,7 @@ use super::config::Peer;
 use super::input::{InputKey, InputReply};
 use crate::error::{CallError, CloseReason};
 use crate::jsonrpc::Malformed;
-use crate::model::{InputRequest, SubscriptionFilter};
+use crate::model::{InputRequest, Method, SubscriptionFilter};
 
 /// Names one call of the program's, from its start to its completion, however many requests it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,22 @@ pub enum ClientEvent<'a, T> {
     Malformed(Malformed),
     /// The connection is over. This is the last event.
     Closed(CloseReason),
+}
+
+/// Reads a call's outcome by the call's own method, so that a result is never guessed at.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use windlass::client::decode;
+/// use windlass::model::ListTools;
+///
+/// let result = serde_json::value::RawValue::from_string(r#"{"tools":[]}"#.into())?;
+/// assert!(decode::<ListTools>(Ok(Cow::Owned(result))).is_ok_and(|page| page.tools.is_empty()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn decode<M: Method>(outcome: Result<Cow<'_, RawValue>, CallError>) -> Result<M::Output, CallError> {
+    serde_json::from_str(outcome?.get())
+        .map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
 /// What can happen to a call that stays open.

@@ -28,7 +28,7 @@ use serde_json::value::RawValue;
 
 use cache::{Cache, CacheKey};
 pub use config::{CallOptions, ClientConfig, KeepAliveConfig, Negotiation, Peer};
-pub use event::{CallId, ClientEvent, Update};
+pub use event::{CallId, ClientEvent, Update, decode};
 use input::{Gathering, Retry};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;

@@ -94,6 +94,13 @@ impl fmt::Display for RpcError {
 
 impl core::error::Error for RpcError {}
 
+/// What a handler cannot read or write is its own failure.
+impl From<serde_json::Error> for RpcError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::internal(alloc::format!("{error}"))
+    }
+}
+
 /// The first part of a text that a peer chose, for use in a message of ours.
 pub(crate) fn excerpt(text: &str) -> &str {
     const LONGEST: usize = 200;

@@ -291,6 +291,19 @@ impl ReadResourceResult {
     pub fn text(uri: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(vec![ResourceContents::text(uri, text)])
     }
+
+    /// All text of the contents, a line break between two of them.
+    pub fn text_content(&self) -> String {
+        let mut all = String::new();
+        for contents in &self.contents {
+            let ResourceContents::Text(contents) = contents else { continue };
+            if !all.is_empty() {
+                all.push('\n');
+            }
+            all.push_str(&contents.text);
+        }
+        all
+    }
 }
 
 setters!(ReadResourceResult {

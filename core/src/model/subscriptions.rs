@@ -45,6 +45,13 @@ impl SubscriptionFilter {
         Self::default()
     }
 
+    /// Adds resources to listen to.
+    #[must_use]
+    pub fn with_resource_subscriptions<U: Into<String>>(mut self, uris: impl IntoIterator<Item = U>) -> Self {
+        self.resource_subscriptions.get_or_insert_default().extend(uris.into_iter().map(Into::into));
+        self
+    }
+
     /// The resources to listen to.
     pub fn resources(&self) -> &[String] {
         self.resource_subscriptions.as_deref().unwrap_or_default()
@@ -83,7 +90,6 @@ setters!(SubscriptionFilter {
     with_tools_list_changed(tools_list_changed: bool),
     with_prompts_list_changed(prompts_list_changed: bool),
     with_resources_list_changed(resources_list_changed: bool),
-    with_resource_subscriptions(resource_subscriptions: impl Into<Vec<String>>),
     with_task_ids(task_ids: impl Into<Vec<String>>),
 });
 

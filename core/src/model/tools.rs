@@ -63,12 +63,12 @@ pub struct Tool {
 
 impl Tool {
     /// A tool whose arguments follow `input_schema`.
-    pub fn new(name: impl Into<String>, input_schema: Json) -> Self {
+    pub fn new(name: impl Into<String>, input_schema: impl Into<Json>) -> Self {
         Self {
             name: name.into(),
             title: None,
             description: None,
-            input_schema,
+            input_schema: input_schema.into(),
             output_schema: None,
             annotations: None,
             execution: None,
@@ -79,7 +79,7 @@ impl Tool {
 
     /// A tool that takes no arguments.
     pub fn without_arguments(name: impl Into<String>) -> Self {
-        Self::new(name, Json::from(serde_json::json!({ "type": "object", "additionalProperties": false })))
+        Self::new(name, serde_json::json!({ "type": "object", "additionalProperties": false }))
     }
 
     /// The name to show: the title, else the one in the annotations, else the name.

@@ -1,7 +1,7 @@
 //! A guest of the tea house: a client that starts a server and uses all that it offers, on plain threads.
 //!
-//! To run it: `cargo build --bins && target/debug/client_blocking target/debug/server_blocking`. With `--legacy` before the
-//! server's name they speak the older era of the protocol; nothing else differs.
+//! To run it: `cargo build -p windlass-examples && target/debug/client_blocking target/debug/server_blocking`. With `--legacy`
+//! before the server's name they speak the older era of the protocol; nothing else differs.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn example() -> Result<(), Box<dyn std::error::Error>> {
     client.set_log_level(LoggingLevel::Info)?;
     println!("tools: {:?}", client.list_tools()?.iter().map(Tool::display_name).collect::<Vec<_>>());
 
-    let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger".to_string()]);
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger"]);
     let mut changes = client.listen(filter)?;
     let patient = client.with_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
     let tea = patient.call_tool("brew", json!({"tea": "oolong"}))?;
@@ -45,11 +45,10 @@ fn example() -> Result<(), Box<dyn std::error::Error>> {
     let prompt = client.get_prompt(GetPromptParams::new("recommend").with_argument("mood", "slow"))?;
     println!("prompt: {:?}", prompt.messages[0].content.as_text());
 
-    // A tool's failure is a result, for a model to read and do better; a call that cannot be made at all is an error.
+    // A tool's failure is a result, for a model to read and do better; a call that finds no tool is an error.
     println!("refused: {}", client.call_tool("brew", json!({"tea": 7}))?.text_content());
-    match client.call_tool("juggle", json!({})) {
-        Ok(_) => println!("a tea house that juggles?"),
-        Err(error) => println!("failed: {error}"),
+    if let Err(error) = client.call_tool("juggle", json!({})) {
+        println!("failed: {error}");
     }
     println!("closed: {}", client.close());
     Ok(())

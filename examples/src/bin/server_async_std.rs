@@ -1,7 +1,8 @@
 //! A tea house as a server, on async-std.
 //!
 //! It has a tool that asks the user, reports progress, logs and returns structured output; a resource that changes; and
-//! a prompt that completes. To run it: `cargo build --bins && target/debug/client_async_std target/debug/server_async_std`
+//! a prompt whose argument completes. A client starts it and speaks with it over its standard streams. To run both:
+//! `cargo build -p windlass-examples && target/debug/client_async_std target/debug/server_async_std`
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,6 +42,7 @@ async fn ledger(_: Context, request: ResourceRequest) -> Result<ReadResourceResu
 }
 
 async fn recommend(_: Context, arguments: BTreeMap<String, String>) -> Result<GetPromptResult, HandlerError> {
+    // A prompt is not asked for without its required arguments: the engine sees to it.
     let text = format!("Recommend a tea to someone who is {}.", arguments["mood"]);
     Ok(GetPromptResult::new([PromptMessage::user(text)]))
 }
@@ -54,7 +56,7 @@ async fn example() -> Result<(), ServeError> {
     let properties = json!({"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}});
     let order = json!({"type": "object", "properties": properties, "required": ["tea"]});
     Server::builder("tea-house", "1.0.0")
-        .tool(Tool::new("brew", order.into()).with_description("Brews tea"), brew)
+        .tool(Tool::new("brew", order).with_description("Brews tea"), brew)
         .resource(Resource::new("tea://ledger", "ledger").with_mime_type("text/plain"), ledger)
         .prompt(Prompt::new("recommend").with_argument(PromptArgument::required("mood")), recommend)
         .prompt_completion("recommend", "mood", moods)

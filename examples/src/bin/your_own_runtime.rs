@@ -3,7 +3,8 @@
 //! The runtime here is two threads that move bytes and a channel to wait on; put yours in their place. What can start a
 //! server, move bytes and wait until a deadline can run the whole protocol: [`Stream`] knows nothing of it, and moves
 //! the bytes of any [`Machine`]. `main` is the program, which lists a server's tools and calls one. To run it:
-//! `cargo build --bins && target/debug/your_own_runtime brew '{"tea":"mint","cups":1}' target/debug/server_mio`
+//! `cargo build -p windlass-examples`, then
+//! `target/debug/your_own_runtime brew '{"tea":"mint","cups":1}' target/debug/server_mio`
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};

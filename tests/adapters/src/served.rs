@@ -87,7 +87,9 @@ fn with_basics() -> ServerBuilder {
             })
         })
         .expect("the template is well-formed")
-        .resource_completion("test://number/{number}", "number", |_, _| answer!({ Ok(CompleteResult::new(["1", "2"])) }))
+        .resource_completion("test://number/{number}", "number", |_, _| {
+            answer!({ Ok(CompleteResult::new(["1", "2"])) })
+        })
         .prompt(Prompt::new("greeting").with_argument(PromptArgument::required("name")), |_, arguments| {
             answer!({ Ok(GetPromptResult::new([PromptMessage::user(format!("Hello, {}!", arguments["name"]))])) })
         })

@@ -15,7 +15,7 @@ fn main() {
     let OwnStdio { input, output, pump } = OwnStdio::take().unwrap();
     assert!(OwnStdio::take().is_err(), "there is only one standard input");
     assert!(!is_blocking(&input) && !is_blocking(&output));
-    writeln!(io::stdout(), "{STRAY}").unwrap();
+    println!("{STRAY}");
     assert_eq!(io::stdin().read(&mut [0; 1]).unwrap(), 0, "descriptor 0 is empty");
 
     let (mut input, mut output) = (File::from(input), File::from(output));

@@ -307,7 +307,11 @@ impl<R: Runtime> ClientBuilder<R> {
         R::spawn(drive::<R, _>(driven, wakeup.clone()));
         // The guard exists from here on, so that dropping this future ends the attempt.
         let guard = Arc::new(Guard { core: core.clone(), wakeup });
-        poll_fn(|context| core.poll_ready(context)).await?;
+        if let Err(error) = poll_fn(|context| core.poll_ready(context)).await {
+            // A program may exit on this error, and then nobody would be there to end the child.
+            poll_fn(|context| core.poll_closed(context)).await;
+            return Err(error);
+        }
         Ok(Client { core, guard, style: CallStyle::default(), runtime: PhantomData })
     }
 }

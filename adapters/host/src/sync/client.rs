@@ -184,9 +184,13 @@ impl<D: Drive> Subscription<D> {
     pub fn honoured(&self) -> &SubscriptionFilter {
         &self.honoured
     }
+}
 
-    /// The next change; `None` when the server has ended the subscription or the connection is over.
-    pub fn next(&mut self) -> Option<ServerNotification> {
+impl<D: Drive> Iterator for Subscription<D> {
+    type Item = ServerNotification;
+
+    /// Waits for the next change; `None` when the server has ended the subscription or the connection is over.
+    fn next(&mut self) -> Option<ServerNotification> {
         self.guard.0.wait(|context| self.feed.poll_next(context))
     }
 }
@@ -294,7 +298,11 @@ impl<D: Drive> ClientBuilder<D> {
             thread.spawn(move || engine.run()).map_err(|error| not_opened(&error))?;
         }
         let guard = Arc::new(Guard(engine));
-        guard.0.wait(|context| core.poll_ready(context))?;
+        if let Err(error) = guard.0.wait(|context| core.poll_ready(context)) {
+            // A program may exit on this error, and then nobody would be there to end the child.
+            guard.0.wait(|context| core.poll_closed(context));
+            return Err(error);
+        }
         Ok(Client { core, guard, style: CallStyle::default() })
     }
 }

@@ -51,9 +51,7 @@ fn answer(manner: &str, message: &Value) -> Option<Value> {
         ("unknown_revision", "initialize") => Some(json!({ "result": initialized("1999-12-31") })),
         (_, "initialize") => Some(json!({ "result": initialized("2025-06-18") })),
         (_, "ping") => Some(json!({ "result": {} })),
-        (_, "tools/list") => {
-            Some(json!({"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}))
-        }
+        (_, "tools/list") => Some(json!({"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}})),
         (_, "tools/call") => {
             let text = message["params"]["arguments"]["text"].clone();
             Some(json!({"result": {"content": [{"type": "text", "text": text}]}}))

@@ -77,3 +77,14 @@ macro_rules! join {
         $task.await
     };
 }
+
+/// Looks until something is so, while everything else goes on.
+macro_rules! eventually {
+    ($what:literal, $is_so:expr) => {{
+        let patience = crate::watchdog::Patience::for_it_to_be_so_that($what);
+        while !$is_so {
+            patience.check();
+            pause!(crate::watchdog::Patience::PAUSE);
+        }
+    }};
+}

@@ -1,0 +1,195 @@
+//! The client commands and the demo server, once for every runtime. The handles of all adapters have the same names;
+//! what differs is whether a function is `async` and a call is followed by `.await`, so there is one text for all five.
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::usage::Runtime;
+
+/// Runs a client command.
+pub(crate) fn client(session: Session) -> Result<(), Failure> {
+    match session.options.runtime {
+        Runtime::Blocking => blocking::client(session),
+        Runtime::Mio => mio::client(session),
+        Runtime::Tokio => tokio::client(session),
+        Runtime::AsyncStd => async_std::client(session),
+        Runtime::Smol => smol::client(session),
+    }
+}
+
+/// Is the demo server until its client is done.
+pub(crate) fn serve(runtime: Runtime) -> Result<(), Failure> {
+    crate::demo::greet_people();
+    match runtime {
+        Runtime::Blocking => blocking::serve(),
+        Runtime::Mio => mio::serve(),
+        Runtime::Tokio => tokio::serve(),
+        Runtime::AsyncStd => async_std::serve(),
+        Runtime::Smol => smol::serve(),
+    }
+}
+
+/// Makes the module of one runtime from: its name; the adapter's crate; `async` for functions, if any; `async move` for
+/// closures, if any; `.await`, if any; how to pause; how to ask the user.
+macro_rules! runtime {
+    (
+        $name:ident, $adapter:ident, [$($async:tt)*], [$($async_move:tt)*], [$($await:tt)*],
+        pause: $pause:expr, ask: $ask:expr
+    ) => {
+        mod $name {
+            use std::time::Instant;
+
+            use $adapter::{Client, Context, Error, Server, run};
+            use windlass::model::CallToolResult;
+            use windlass::server::HandlerError;
+
+            use crate::demo::{self, chart, code_review, convert, countdown, echo, greet, guide, word_count};
+            use crate::failure::{Failure, Kind};
+            use crate::listing::{self, Listing};
+            use crate::session::{self, Session};
+            use crate::tour;
+            use crate::usage::{Request, ToolCall};
+
+            pub(super) fn client(session: Session) -> Result<(), Failure> {
+                run(perform(session))
+            }
+
+            $($async)* fn perform(session: Session) -> Result<(), Failure> {
+                let (screen, notified, skipped) =
+                    (session.screen.clone(), session.screen.clone(), session.screen.clone());
+                let client = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
+                    .configure(|config| session.configure(config))
+                    .on_elicit_with_urls(move |params| {
+                        let screen = screen.clone();
+                        $($async_move)* { Ok($ask(screen, params)$($await)*) }
+                    })
+                    .on_notification(move |notification| notified.notification(&notification))
+                    .on_malformed(move |detail| skipped.note(&format!("skipped what is no message: {detail}")))
+                    .connect(session.command())
+                    $($await)*?;
+                let outcome = match &session.request {
+                    Request::Tour => tour(&client, &session)$($await)*,
+                    Request::List(_) => list(&client, &session)$($await)*,
+                    Request::Call(_, tool_call) => call(&client, &session, tool_call.clone())$($await)*,
+                    Request::Ping(_) => ping(&client, &session)$($await)*,
+                };
+                // Whatever came of it, nothing of the server is left behind.
+                client.close()$($await)*;
+                outcome
+            }
+
+            $($async)* fn tour(client: &Client, session: &Session) -> Result<(), Failure> {
+                let listing = listing(client)$($await)*?;
+                session::print(&tour::opening(&session.options, &listing));
+                for (typed, tool_call) in tour::calls() {
+                    session::print(&typed);
+                    call(client, session, tool_call)$($await)*?;
+                }
+                session::print(tour::CLOSING);
+                Ok(())
+            }
+
+            $($async)* fn list(client: &Client, session: &Session) -> Result<(), Failure> {
+                session.show_listing(&listing(client)$($await)*?);
+                Ok(())
+            }
+
+            /// Asks for what the server declares to have.
+            $($async)* fn listing(client: &Client) -> Result<Listing, Error> {
+                let peer = client.peer();
+                let mut listing = Listing::new(peer.clone());
+                if peer.capabilities.tools.is_some() {
+                    listing.tools = Some(client.list_tools()$($await)*?);
+                }
+                if peer.capabilities.resources.is_some() {
+                    listing.resources = Some(client.list_resources()$($await)*?);
+                    listing.resource_templates = listing::if_known(client.list_resource_templates()$($await)*)?;
+                }
+                if peer.capabilities.prompts.is_some() {
+                    listing.prompts = Some(client.list_prompts()$($await)*?);
+                }
+                Ok(listing)
+            }
+
+            $($async)* fn call(client: &Client, session: &Session, tool_call: ToolCall) -> Result<(), Failure> {
+                let ToolCall { tool, arguments } = tool_call;
+                // A tool that is not listed is for the server to judge.
+                let listed = match arguments.need_schema() {
+                    true => client.list_tools()$($await)*?.into_iter().find(|listed| listed.name == tool),
+                    false => None,
+                };
+                let schema = listed.as_ref().map(|tool| &tool.input_schema);
+                let arguments = arguments.into_object(schema).map_err(Failure::usage)?;
+                let screen = session.screen.clone();
+                let watched = client.on_progress(move |progress| screen.progress(&progress));
+                let result = watched.call_tool(&tool, &arguments)$($await)*;
+                session.screen.finish_line();
+                session.show_result(&result?)
+            }
+
+            $($async)* fn ping(client: &Client, session: &Session) -> Result<(), Failure> {
+                let start = Instant::now();
+                client.ping()$($await)*?;
+                session.show_ping(&client.peer(), start.elapsed());
+                Ok(())
+            }
+
+            pub(super) fn serve() -> Result<(), Failure> {
+                run(serve_demo())
+            }
+
+            $($async)* fn serve_demo() -> Result<(), Failure> {
+                Server::builder(demo::NAME, env!("CARGO_PKG_VERSION"))
+                    .instructions(demo::INSTRUCTIONS)
+                    .tool(echo::definition(), |_, arguments| $($async_move)* { echo::run(arguments) })
+                    .tool(word_count::definition(), |_, arguments| $($async_move)* { word_count::run(&arguments) })
+                    .tool(chart::definition(), |_, arguments| $($async_move)* { chart::run(&arguments) })
+                    .tool(countdown::definition(), count_down)
+                    .tool(greet::definition(), |context, arguments| $($async_move)* { greet::run(&context, &arguments) })
+                    .resource(guide::definition(), |_, _| $($async_move)* { Ok(guide::read()) })
+                    .resource_template(convert::definition(), |_, request| $($async_move)* { convert::read(&request) })
+                    .map_err(|error| Failure::new(Kind::Server, error.to_string()))?
+                    .resource_completion(convert::TEMPLATE, "from", |_, asked| {
+                        $($async_move)* { Ok(convert::complete(&asked)) }
+                    })
+                    .resource_completion(convert::TEMPLATE, "to", |_, asked| {
+                        $($async_move)* { Ok(convert::complete(&asked)) }
+                    })
+                    .prompt(code_review::definition(), |_, arguments| $($async_move)* { code_review::fill_in(&arguments) })
+                    .prompt_completion(code_review::NAME, "language", |_, asked| {
+                        $($async_move)* { Ok(code_review::complete(&asked)) }
+                    })
+                    .serve_stdio()
+                    $($await)*?;
+                Ok(())
+            }
+
+            /// The one handler that has to wait.
+            $($async)* fn count_down(
+                context: Context,
+                arguments: countdown::Arguments,
+            ) -> Result<CallToolResult, HandlerError> {
+                let plan = arguments.plan()?;
+                for step in 1..=plan.steps {
+                    $pause(plan.interval)$($await)*;
+                    plan.report(&context, step)?;
+                }
+                Ok(plan.done())
+            }
+        }
+    };
+}
+
+runtime!(blocking, windlass_blocking, [], [], [], pause: std::thread::sleep, ask: crate::ask::user);
+runtime!(mio, windlass_mio, [], [], [], pause: std::thread::sleep, ask: crate::ask::user);
+runtime!(
+    tokio, windlass_tokio, [async], [async move], [.await],
+    pause: ::tokio::time::sleep, ask: crate::ask::user_aside
+);
+runtime!(
+    async_std, windlass_async_std, [async], [async move], [.await],
+    pause: ::async_std::task::sleep, ask: crate::ask::user_aside
+);
+runtime!(
+    smol, windlass_smol, [async], [async move], [.await],
+    pause: ::smol::Timer::after, ask: crate::ask::user_aside
+);

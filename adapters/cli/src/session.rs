@@ -1,0 +1,116 @@
+//! What one run of a client command has at hand, whatever the runtime: what to do, how to connect, where to print.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass::client::{ClientConfig, Peer};
+use windlass::model::CallToolResult;
+use windlass_host::Command;
+
+use crate::failure::{Failure, Kind};
+use crate::listing::{Introduction, Listing, introduction};
+use crate::screen::Screen;
+use crate::usage::{Options, Request, Runtime, ServerCommand};
+use crate::{ask, result};
+
+/// How long to wait where a person may be asked before the server can answer: people have to think.
+const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
+
+/// Writes to standard output. Whoever stops reading it has seen enough.
+pub(crate) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// One run of a client command.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) request: Request,
+    pub(crate) options: Options,
+    pub(crate) screen: Arc<Screen>,
+    server: ServerCommand,
+}
+
+impl Session {
+    pub(crate) fn new(request: Request, options: Options) -> Result<Self, Failure> {
+        let server = match &request {
+            Request::Tour => ourselves(options.runtime)?,
+            Request::List(server) | Request::Call(server, _) | Request::Ping(server) => server.clone(),
+        };
+        Ok(Self { request, options, screen: Arc::new(Screen::new()), server })
+    }
+
+    /// How to start the server. What it says on its standard error is shown at once.
+    pub(crate) fn command(&self) -> Command {
+        let screen = self.screen.clone();
+        Command::new(&self.server.program).args(&self.server.arguments).on_stderr(move |line| screen.note(line))
+    }
+
+    /// Sets the client up by the options.
+    pub(crate) fn configure(&self, config: &mut ClientConfig) {
+        config.negotiation = self.options.negotiation;
+        match self.options.timeout {
+            Some(timeout) => {
+                config.call_timeout = timeout;
+                config.maximum_timeout = config.maximum_timeout.max(timeout);
+                if !timeout.is_zero() {
+                    config.handshake_timeout = timeout;
+                    config.probe_timeout = config.probe_timeout.min(timeout);
+                }
+            }
+            None if ask::is_possible() => config.call_timeout = PATIENCE_WITH_PEOPLE,
+            None => {}
+        }
+    }
+
+    pub(crate) fn show_listing(&self, listing: &Listing) {
+        if self.options.json { print_json(listing) } else { print(&listing.to_text()) }
+    }
+
+    pub(crate) fn show_ping(&self, peer: &Peer, took: Duration) {
+        #[derive(Serialize)]
+        struct Pong<'a> {
+            #[serde(flatten)]
+            introduction: Introduction<'a>,
+            milliseconds: f64,
+        }
+
+        let milliseconds = took.as_secs_f64() * 1_000.0;
+        if self.options.json {
+            print_json(&Pong { introduction: Introduction::of(peer), milliseconds });
+        } else {
+            print(&format!("{}, answered in {milliseconds:.2} ms\n", introduction(peer)));
+        }
+    }
+
+    /// Shows what a tool has returned. If it says that it failed, so do we.
+    pub(crate) fn show_result(&self, result: &CallToolResult) -> Result<(), Failure> {
+        if self.options.json {
+            print_json(result)
+        } else {
+            print(&result::to_text(result))
+        }
+        match result.is_failure() {
+            true => Err(Failure::new(Kind::Tool, "the tool reported an error")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// This program, as the demo server on the same runtime.
+fn ourselves(runtime: Runtime) -> Result<ServerCommand, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(Kind::Unreachable, format!("this program cannot find itself: {error}")))?;
+    let arguments = ["serve", "--runtime", runtime.name()].map(OsString::from).to_vec();
+    Ok(ServerCommand { program: program.into_os_string(), arguments })
+}
+
+fn print_json(value: &impl Serialize) {
+    match serde_json::to_string(value) {
+        Ok(text) => print(&format!("{text}\n")),
+        Err(error) => unreachable!("what came as JSON can be written as JSON: {error}"),
+    }
+}

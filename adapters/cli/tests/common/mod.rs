@@ -1,0 +1,53 @@
+//! Runs the real command.
+
+#![allow(dead_code, reason = "not every test file uses all of it")]
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+pub(crate) const RUNTIMES: [&str; 5] = ["blocking", "mio", "tokio", "async-std", "smol"];
+
+/// What became of a run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Standard output, which has to be one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The error in the last line of standard error.
+    pub(crate) fn json_error(&self) -> Value {
+        let line = self.stderr.lines().last().unwrap_or_default();
+        let error: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        error["error"].clone()
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+}
+
+/// Runs `windlass` with these words. Nobody is there to answer questions.
+pub(crate) fn windlass(words: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_windlass")).args(words).stdin(Stdio::null()).output().unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs `windlass` with these words and the demo server on a runtime.
+pub(crate) fn with_demo(server_runtime: &str, words: &[&str]) -> Run {
+    let server = ["--", env!("CARGO_BIN_EXE_windlass"), "serve", "--runtime", server_runtime];
+    windlass(&[words, &server].concat())
+}

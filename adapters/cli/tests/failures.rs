@@ -1,0 +1,99 @@
+//! Exit codes, and what is said when something is wrong.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::process::{Command, Stdio};
+
+use common::{RUNTIMES, windlass, with_demo};
+
+#[test]
+fn wrong_usage_is_1() {
+    for words in
+        [&["frobnicate"][..], &["list"], &["call", "--", "x"], &["--runtime", "glommio"], &["list", "--x", "--", "x"]]
+    {
+        let run = windlass(words).expect(1);
+        assert!(run.stdout.is_empty() && run.stderr.contains("windlass help"), "{run:?}");
+    }
+    let error = windlass(&["list", "--json"]).expect(1).json_error();
+    assert_eq!((&error["kind"], &error["exitCode"]), (&"usage".into(), &1.into()));
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_1_and_names_the_key() {
+    let run = with_demo("blocking", &["call", "countdown", "steps=many"]).expect(1);
+    assert!(run.stderr.contains("`steps` must be an integer"), "{run:?}");
+}
+
+#[test]
+fn an_error_of_the_tool_is_5() {
+    for runtime in RUNTIMES {
+        let run = with_demo(runtime, &["call", "countdown", "steps=0", "--runtime", runtime]).expect(5);
+        assert_eq!(run.stdout, "steps must be from 1 to 100, not 0\n");
+    }
+    let run = with_demo("mio", &["call", "--json", "echo"]).expect(5);
+    assert_eq!(run.json()["isError"], true);
+    assert_eq!(run.json_error()["kind"], "tool");
+}
+
+#[test]
+fn an_unknown_tool_is_5() {
+    for era in ["legacy", "modern"] {
+        let run = with_demo("tokio", &["call", "nothing", "a=1", "--json", "--era", era]).expect(5);
+        let error = run.json_error();
+        assert!(run.stdout.is_empty(), "{run:?}");
+        assert_eq!((&error["kind"], &error["code"]), (&"server".into(), &(-32602).into()), "{run:?}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_start_is_4() {
+    for runtime in RUNTIMES {
+        let run = windlass(&["list", "--runtime", runtime, "--", "/nonexistent/server"]).expect(4);
+        assert!(run.stderr.contains("does not exist"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_server_that_dies_is_4_and_its_last_words_are_shown() {
+    for runtime in RUNTIMES {
+        let words = [
+            "ping",
+            "--json",
+            "--era",
+            "legacy",
+            "--runtime",
+            runtime,
+            "--",
+            "sh",
+            "-c",
+            "echo no licence >&2; exit 3",
+        ];
+        let run = windlass(&words).expect(4);
+        assert_eq!(run.json_error()["kind"], "unreachable");
+        assert_eq!(run.json_error()["stderr"], serde_json::json!(["no licence"]));
+        assert!(run.stderr.starts_with("no licence\n"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_server_that_stays_silent_is_4_and_does_not_outlive_the_command() {
+    for runtime in RUNTIMES {
+        let server = ["sh", "-c", "echo $$ >&2; exec sleep 1000"];
+        let words = ["list", "--era", "modern", "--timeout", "0.3", "--runtime", runtime, "--"];
+        let run = windlass(&[&words[..], &server].concat()).expect(4);
+        let process = run.stderr.lines().next().unwrap_or_default();
+        let is_alive = Command::new("kill").args(["-0", process]).stderr(Stdio::null()).status().unwrap().success();
+        assert!(!is_alive, "{runtime}: {run:?}");
+    }
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_4() {
+    let slow = ["call", "countdown", "steps=1", "milliseconds=1000", "--timeout", "0.1"];
+    for runtime in RUNTIMES {
+        let run = with_demo(runtime, &[&slow[..], &["--runtime", runtime]].concat()).expect(4);
+        assert!(run.stderr.contains("did not answer within"), "{run:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Futures that are dropped before they are done.
+
+use std::sync::mpsc::channel;
+
+use serde_json::json;
+use smol::future::poll_once;
+
+use super::OWN_SERVER;
+use super::adapter::client::Negotiation;
+use super::adapter::{Client, Command};
+use crate::peers::{PARTIES, SCRIPTED, scripted, server};
+use crate::processes;
+
+case!(a_call_whose_future_is_dropped_cancels_its_handler_on_every_server, {
+    for party in PARTIES {
+        for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
+            let client = Client::builder("dropper", "1.0").negotiation(negotiation).connect(server(party)).await.unwrap();
+            {
+                let mut calls: Vec<_> = (0..5).map(|_| Box::pin(client.call_tool("never", json!({})))).collect();
+                for call in &mut calls {
+                    assert!(poll_once(call).await.is_none());
+                }
+                while client.call_tool("counts", json!({})).await.unwrap().text_content() != "5 0" {}
+            }
+            while client.call_tool("counts", json!({})).await.unwrap().text_content() != "5 5" {}
+            client.close().await;
+        }
+    }
+});
+
+case!(a_call_that_is_dropped_unpolled_was_never_made, {
+    let client = Client::connect(server(OWN_SERVER)).await.unwrap();
+    drop(client.call_tool("never", json!({})));
+    assert_eq!(client.call_tool("counts", json!({})).await.unwrap().text_content(), "0 0");
+    client.close().await;
+});
+
+case!(a_connection_attempt_that_is_dropped_leaves_no_server_behind, {
+    let (tell, told) = channel();
+    let command = Command::new("sh")
+        .args(["-c", r#"echo "$$" >&2; exec "$0" mute"#, SCRIPTED])
+        .on_stderr(move |line| tell.send(line.parse::<u32>().unwrap()).unwrap());
+    let mut attempt = Box::pin(Client::connect(command));
+    let mut started;
+    eventually!("the server is started", {
+        assert!(poll_once(&mut attempt).await.is_none());
+        started = told.try_recv().ok();
+        started.is_some()
+    });
+    drop(attempt);
+    eventually!("the server is gone", !processes::exists(started.unwrap()));
+});
+
+case!(a_dropped_subscriber_and_a_dropped_waiter_do_not_disturb_the_others, {
+    let client = Client::connect(scripted("legacy")).await.unwrap();
+    for _ in 0..10 {
+        let waiting = client.clone();
+        let mut waiter = Box::pin(async move { waiting.wait_closed().await });
+        assert!(poll_once(&mut waiter).await.is_none());
+        drop(waiter);
+        client.ping().await.unwrap();
+    }
+    client.close().await;
+});

@@ -1,0 +1,75 @@
+//! Servers that die.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::OWN_SERVER;
+use super::adapter::client::Negotiation;
+use super::adapter::{CallError, Client, CloseReason, Error, SendError};
+use crate::peers::{SHORT_GRACE, scripted, server};
+use crate::processes;
+
+case!(a_server_that_is_killed_completes_every_open_call, {
+    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
+        let client = wait!(Client::builder("survivor", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
+        let open: Vec<_> = (0..20)
+            .map(|_| {
+                let client = client.clone();
+                start!({ wait!(client.call_tool("never", json!({}))) })
+            })
+            .collect();
+        while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "20 0" {}
+        let killed = Instant::now();
+        processes::kill(pid);
+        for call in open {
+            let outcome = join!(call);
+            assert!(matches!(outcome, Err(Error::Call(CallError::Closed(_)))), "{outcome:?}");
+        }
+        assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+        assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+        assert!(!processes::exists(pid), "it is reaped");
+        assert_eq!(client.closed(), Some(CloseReason::PeerClosed));
+        let outcome = wait!(client.call_tool("echo", json!({"text": "anybody?"})));
+        assert!(matches!(outcome, Err(Error::NotSent(SendError::Closed))), "{outcome:?}");
+        assert!(matches!(wait!(client.listen(Default::default())), Err(Error::NotSent(SendError::Closed))));
+        assert_eq!(wait!(client.close()), CloseReason::PeerClosed);
+    }
+});
+
+case!(a_server_that_dies_in_a_call_fails_it_with_a_reason, {
+    let client = wait!(Client::connect(scripted("dies_in_call"))).unwrap();
+    let outcome = wait!(client.call_tool("echo", json!({"text": "last words"})));
+    assert!(matches!(outcome, Err(Error::Call(CallError::Closed(CloseReason::PeerClosed)))), "{outcome:?}");
+    assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+});
+
+case!(waiting_for_the_end_does_not_keep_others_from_calling, {
+    let client = wait!(Client::connect(server(OWN_SERVER))).unwrap();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let client = client.clone();
+            start!({ wait!(client.wait_closed()) })
+        })
+        .collect();
+    for number in 0..50 {
+        let sum = wait!(client.call_tool("add", json!({"a": number, "b": 1}))).unwrap();
+        assert_eq!(sum.text_content(), (number + 1).to_string());
+    }
+    wait!(client.close());
+    for task in waiting {
+        assert_eq!(join!(task), CloseReason::Requested);
+    }
+});
+
+case!(a_server_that_stops_reading_and_hangs_up_is_left, {
+    let builder = Client::builder("leaver", "1.0").negotiation(Negotiation::Legacy).grace(SHORT_GRACE);
+    let client = wait!(builder.connect(scripted("stops_reading"))).unwrap();
+    let started = Instant::now();
+    // More than its pipe holds, so that most of it can never be written.
+    let outcome = wait!(client.call_tool("echo", json!({"text": "x".repeat(2_000_000)})));
+    assert!(matches!(outcome, Err(Error::Call(CallError::Closed(_)))), "{outcome:?}");
+    wait!(client.wait_closed());
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+});

@@ -1,0 +1,67 @@
+//! No process is left behind.
+
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::OWN_SERVER;
+use super::adapter::client::Negotiation;
+use super::adapter::{Client, CloseReason, Command};
+use crate::peers::{PARTIES, SCRIPTED, SHORT_GRACE, server};
+use crate::processes;
+
+case!(closing_returns_when_the_server_is_gone, {
+    for party in PARTIES {
+        let client = wait!(Client::connect(server(party))).unwrap();
+        let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
+        assert!(processes::lives(pid));
+        let started = Instant::now();
+        assert_eq!(wait!(client.close()), CloseReason::Requested);
+        assert!(!processes::exists(pid), "{party}");
+        // The end of its input is all that a server of ours needs.
+        assert!(started.elapsed() < Duration::from_millis(400), "{party} took {:?}", started.elapsed());
+    }
+});
+
+case!(a_client_that_is_dropped_leaves_no_server_behind, {
+    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
+        let client = wait!(Client::builder("dropped", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
+        let clone = client.clone();
+        drop(client);
+        wait!(clone.ping()).unwrap();
+        drop(clone);
+        eventually!("the server is gone", !processes::exists(pid));
+    }
+});
+
+case!(a_subscription_holds_the_connection_for_as_long_as_it_lives, {
+    let client = wait!(Client::connect(server(OWN_SERVER))).unwrap();
+    let mut filter = super::adapter::model::SubscriptionFilter::new();
+    filter.tools_list_changed = Some(true);
+    let subscription = wait!(client.listen(filter)).unwrap();
+    let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
+    drop(client);
+    assert!(processes::lives(pid));
+    drop(subscription);
+    eventually!("the server is gone", !processes::exists(pid));
+});
+
+case!(a_server_that_heeds_nothing_is_gone_with_its_own_children, {
+    // What is ignored before a program is started stays ignored in it.
+    let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" stubborn"#;
+    let (tell, told) = channel();
+    let command = Command::new("sh").args(["-c", script, SCRIPTED]).on_stderr(move |line| {
+        let _ = tell.send(line.to_owned());
+    });
+    let client = wait!(Client::builder("ender", "1.0").grace(SHORT_GRACE).connect(command)).unwrap();
+    let line = told.recv().unwrap();
+    let pids: Vec<u32> = line.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    assert!(pids.iter().all(|&pid| processes::lives(pid)), "{pids:?}");
+    let started = Instant::now();
+    wait!(client.close());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(!processes::exists(pids[0]));
+    assert!(!processes::lives(pids[1]), "the grandchild");
+});

@@ -1,0 +1,95 @@
+//! Subscriptions in both eras.
+
+use serde_json::json;
+
+use super::adapter::client::{Negotiation, ServerNotification};
+use super::adapter::model::{ResourceUpdatedParams, SubscriptionFilter};
+use super::adapter::{Client, Error};
+use super::{OWN_SERVER, served};
+use crate::peers::{PARTIES, server};
+
+const ERAS: [Negotiation; 2] = [Negotiation::Automatic, Negotiation::Legacy];
+
+fn tools_and_item() -> SubscriptionFilter {
+    let mut filter = SubscriptionFilter::new();
+    filter.tools_list_changed = Some(true);
+    filter.resource_subscriptions = Some(vec![served::ITEM.to_owned()]);
+    filter
+}
+
+case!(changes_at_run_time_arrive_from_every_server, {
+    for party in PARTIES {
+        for negotiation in ERAS {
+            let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(party))).unwrap();
+            let mut subscription = wait!(client.listen(tools_and_item())).unwrap();
+            assert_eq!(subscription.honoured(), &tools_and_item());
+            let before = wait!(client.list_tools()).unwrap().len();
+
+            wait!(client.call_tool("add_tool", json!({}))).unwrap();
+            let told = wait!(subscription.next());
+            assert_eq!(told, Some(ServerNotification::ToolsListChanged), "{party} by {negotiation:?}");
+            assert_eq!(wait!(client.list_tools()).unwrap().len(), before + 1);
+            assert_eq!(wait!(client.call_tool("added", json!({}))).unwrap().text_content(), "new");
+
+            wait!(client.call_tool("touch", json!({}))).unwrap();
+            match wait!(subscription.next()) {
+                Some(ServerNotification::ResourceUpdated(ResourceUpdatedParams { uri, .. })) => {
+                    assert_eq!(uri, served::ITEM);
+                }
+                other => panic!("{party} by {negotiation:?}: {other:?}"),
+            }
+            assert_eq!(wait!(client.call_tool("remove_tool", json!({}))).unwrap().text_content(), "true");
+            assert_eq!(wait!(subscription.next()), Some(ServerNotification::ToolsListChanged));
+            wait!(client.close());
+            assert_eq!(wait!(subscription.next()), None);
+        }
+    }
+});
+
+case!(a_subscription_that_is_dropped_hears_nothing_and_the_others_go_on, {
+    for negotiation in ERAS {
+        let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let dropped = wait!(client.listen(tools_and_item())).unwrap();
+        let mut kept = wait!(client.listen(tools_and_item())).unwrap();
+        drop(dropped);
+        for _ in 0..3 {
+            wait!(client.call_tool("touch", json!({}))).unwrap();
+            assert!(matches!(wait!(kept.next()), Some(ServerNotification::ResourceUpdated(_))));
+        }
+        drop(kept);
+        wait!(client.call_tool("touch", json!({}))).unwrap();
+        wait!(client.ping()).unwrap();
+        wait!(client.close());
+    }
+});
+
+case!(a_waiting_subscriber_is_woken_by_changes_that_others_make, {
+    for negotiation in ERAS {
+        let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let mut subscription = wait!(client.listen(tools_and_item())).unwrap();
+        let waiting = start!({
+            let mut heard = 0;
+            while heard < 50 {
+                assert!(matches!(wait!(subscription.next()), Some(ServerNotification::ResourceUpdated(_))));
+                heard += 1;
+            }
+        });
+        for _ in 0..50 {
+            wait!(client.call_tool("touch", json!({}))).unwrap();
+        }
+        join!(waiting);
+        wait!(client.close());
+    }
+});
+
+case!(a_subscription_to_what_is_not_there_is_refused, {
+    let client = wait!(Client::builder("subscriber", "1.0").negotiation(Negotiation::Legacy).connect(server(OWN_SERVER))).unwrap();
+    let mut filter = SubscriptionFilter::new();
+    filter.resource_subscriptions = Some(vec!["test://nowhere".to_owned()]);
+    match wait!(client.listen(filter)) {
+        Err(Error::Call(_)) => {}
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("there is no such resource"),
+    }
+    wait!(client.close());
+});

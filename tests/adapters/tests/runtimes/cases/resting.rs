@@ -1,0 +1,44 @@
+//! A connection on which nothing happens costs next to nothing.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::OWN_SERVER;
+use super::adapter::{CallError, Client, Error};
+use crate::peers::server;
+use crate::processes::{self, RawServer};
+
+/// A loop that does not rest uses all of the time that it is given, which is 300 ms and more.
+const NEXT_TO_NOTHING: Duration = Duration::from_millis(60);
+
+case!(an_idle_client_uses_no_processor_time, {
+    let output = Command::new(OWN_SERVER).args(["idle", OWN_SERVER, "serve"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let used: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    assert!(Duration::from_millis(used) < NEXT_TO_NOTHING, "{used} ms");
+});
+
+case!(an_idle_server_uses_no_processor_time, {
+    let client = wait!(Client::connect(server(OWN_SERVER))).unwrap();
+    let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
+    let before = processes::processor_time(pid);
+    let outcome = wait!(client.with_timeout(Duration::from_millis(300)).call_tool("never", json!({})));
+    assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
+    let used = processes::processor_time(pid) - before;
+    assert!(used < NEXT_TO_NOTHING, "{used:?}");
+    wait!(client.close());
+});
+
+case!(a_server_whose_client_is_gone_waits_for_its_handlers_without_spinning, {
+    let mut server = RawServer::start(OWN_SERVER);
+    server.call_tool(2, "stuck");
+    server.call_tool(3, "echo");
+    assert!(server.hear().contains(r#""id":3"#));
+    let before = processes::processor_time(server.pid());
+    server.end_input();
+    server.wait_for_exit();
+    let used = processes::processor_time(server.pid()) - before;
+    assert!(used < NEXT_TO_NOTHING, "{used:?}");
+});

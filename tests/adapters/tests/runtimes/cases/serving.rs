@@ -1,0 +1,106 @@
+//! The server's own end, and its start on other streams than standard input and output.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::adapter::client::Negotiation;
+use super::adapter::{Client, CloseReason, Endpoint};
+use super::{OWN_SERVER, served};
+use crate::processes::RawServer;
+
+case!(a_server_exits_when_its_input_ends, {
+    let mut server = RawServer::start(OWN_SERVER);
+    let started = Instant::now();
+    server.end_input();
+    assert_eq!(server.hear(), "");
+    server.wait_for_exit();
+    assert!(started.elapsed() < Duration::from_millis(300), "{:?}", started.elapsed());
+});
+
+case!(a_server_exits_when_its_input_ends_though_a_handler_does_not, {
+    for tool in ["stuck", "never"] {
+        let mut server = RawServer::start(OWN_SERVER);
+        server.call_tool(2, tool);
+        server.call_tool(3, "pid");
+        assert!(server.hear().contains(r#""id":3"#));
+        let started = Instant::now();
+        server.end_input();
+        server.wait_for_exit();
+        assert!(started.elapsed() < Duration::from_secs(2), "{tool}: {:?}", started.elapsed());
+    }
+});
+
+case!(what_was_asked_before_the_input_ended_is_answered, {
+    let mut server = RawServer::start(OWN_SERVER);
+    for id in 2..12 {
+        server.call_tool(id, "slow");
+    }
+    server.end_input();
+    let mut answers = Vec::new();
+    loop {
+        let line = server.hear();
+        if line.is_empty() {
+            break;
+        }
+        answers.push(line);
+    }
+    assert_eq!(answers.len(), 10, "{answers:?}");
+    assert!(answers.iter().all(|answer| answer.contains("done at last")), "{answers:?}");
+    server.wait_for_exit();
+});
+
+case!(a_pair_of_sockets_is_a_connection, {
+    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+        let builder = Client::builder("neighbour", "1.0").negotiation(negotiation);
+        let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
+        for number in 0..100 {
+            let sum = wait!(client.call_tool("add", json!({"a": number, "b": 1}))).unwrap();
+            assert_eq!(sum.text_content(), (number + 1).to_string());
+        }
+        let text = "y".repeat(1_000_000);
+        assert!(wait!(client.call_tool("echo", json!({ "text": text }))).unwrap().text_content() == text);
+        assert_eq!(wait!(client.close()), CloseReason::Requested);
+        wait!(server.wait_closed()).unwrap();
+    }
+});
+
+case!(a_tcp_connection_is_a_connection, {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (theirs, _) = listener.accept().unwrap();
+    let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+    let client = wait!(Client::connect(Endpoint::try_from(ours).unwrap())).unwrap();
+    let text = "z".repeat(1_000_000);
+    assert!(wait!(client.call_tool("echo", json!({ "text": text }))).unwrap().text_content() == text);
+    wait!(client.close());
+    wait!(server.wait_closed()).unwrap();
+});
+
+case!(a_server_that_closes_ends_the_connection, {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+    let client = wait!(Client::connect(Endpoint::try_from(ours).unwrap())).unwrap();
+    wait!(client.ping()).unwrap();
+    wait!(server.close()).unwrap();
+    assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+});
+
+case!(a_legacy_client_can_be_called, {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+    let builder = Client::builder("called", "1.0").negotiation(Negotiation::Legacy);
+    let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
+    wait!(client.ping()).unwrap();
+    let calling = server.clone();
+    let called = start!({ wait!(calling.call::<super::adapter::model::Ping>(&Default::default())) });
+    // Whoever has no thread of its own hears the call while it waits for something.
+    wait!(client.call_tool("slow", json!({}))).unwrap();
+    join!(called).unwrap();
+    wait!(client.close());
+    wait!(server.wait_closed()).unwrap();
+});

@@ -1,0 +1,67 @@
+//! The same cases on every runtime. A case is written once, in the words of `src/words`; each file `on_*.rs` says what
+//! they mean there.
+#![cfg(unix)]
+// Compiling one text several times is the idea here.
+#![allow(clippy::duplicate_mod)]
+
+mod peers;
+mod processes;
+mod watchdog;
+
+/// What holds everywhere.
+macro_rules! cases {
+    () => {
+        #[path = "cases/calling_back.rs"]
+        mod calling_back;
+        #[path = "cases/cancelling.rs"]
+        mod cancelling;
+        #[path = "cases/crowds.rs"]
+        mod crowds;
+        #[path = "cases/dying.rs"]
+        mod dying;
+        #[path = "cases/ending.rs"]
+        mod ending;
+        #[path = "cases/failing.rs"]
+        mod failing;
+        #[path = "cases/inputs.rs"]
+        mod inputs;
+        #[path = "cases/listening.rs"]
+        mod listening;
+        #[path = "cases/meeting.rs"]
+        mod meeting;
+        #[path = "cases/noise.rs"]
+        mod noise;
+        #[path = "cases/resting.rs"]
+        mod resting;
+        #[path = "../../src/served.rs"]
+        mod served;
+        #[path = "cases/serving.rs"]
+        mod serving;
+        #[path = "cases/talking.rs"]
+        mod talking;
+    };
+}
+
+/// What holds where a call is a future.
+macro_rules! cases_of_futures {
+    () => {
+        #[path = "cases/dropping.rs"]
+        mod dropping;
+    };
+}
+
+/// What holds where callbacks may call.
+macro_rules! cases_of_threads {
+    () => {
+        #[path = "cases/leading.rs"]
+        mod leading;
+    };
+}
+
+mod mio_source;
+mod on_async_std;
+mod on_blocking;
+mod on_mio;
+mod on_smol;
+mod on_tokio;
+mod on_tokio_threads;

@@ -1,0 +1,73 @@
+//! A connection in a loop of the program's own.
+
+use mio::{Events, Poll, Token};
+use windlass::client::{CallOptions, ClientConfig, ClientEvent};
+use windlass::link::stdio::StdioClient;
+use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation};
+use windlass::{CloseReason, Json};
+use windlass_mio::Source;
+
+use crate::peers::{PARTIES, scripted, server};
+use crate::watchdog::within_deadline;
+
+const CALLS: u64 = 50;
+
+/// Makes calls of `echo`, closes when all are answered, and returns how the connection ended.
+fn converse(command: windlass_host::Command, text: &str) -> CloseReason {
+    let clock = windlass_host::Clock::new();
+    let config = ClientConfig::new(Implementation::new("loop", "1.0"));
+    let machine: StdioClient<u64> = StdioClient::new(config, clock.now());
+    let mut source = Source::new(machine, clock, command, Token(7));
+    let mut poll = Poll::new().unwrap();
+    let mut events = Events::with_capacity(16);
+    let (mut answered, mut closed) = (Vec::new(), None);
+    loop {
+        let mut is_ready = false;
+        let interest = source
+            .drive(poll.registry(), |event| match event {
+                ClientEvent::Ready(_) => is_ready = true,
+                ClientEvent::Completed { token, outcome, .. } => {
+                    let result: CallToolResult = serde_json::from_str(outcome.unwrap().get()).unwrap();
+                    assert!(result.text_content() == format!("{token} {text}"));
+                    answered.push(token);
+                }
+                ClientEvent::Closed(reason) => closed = Some(reason),
+                other => panic!("{other:?}"),
+            })
+            .unwrap();
+        if interest.finished {
+            break;
+        }
+        if is_ready {
+            for number in 0..CALLS {
+                let arguments = Json::of(&serde_json::json!({"text": format!("{number} {text}")})).unwrap();
+                let params = CallToolParams::new("echo").with_arguments(arguments);
+                source.machine().call::<CallTool>(&params, &CallOptions::new(), number, clock.now()).unwrap();
+            }
+            continue;
+        }
+        if answered.len() as u64 == CALLS {
+            answered.sort_unstable();
+            assert!(answered.drain(..).eq(0..CALLS));
+            source.machine().close(clock.now());
+            continue;
+        }
+        poll.poll(&mut events, interest.deadline.map(|deadline| clock.until(deadline))).unwrap();
+    }
+    closed.unwrap()
+}
+
+#[test]
+fn a_hand_written_loop_talks_to_every_server() {
+    within_deadline(|| {
+        for party in PARTIES {
+            assert_eq!(converse(server(party), "short"), CloseReason::Requested);
+            assert_eq!(converse(server(party), &"long".repeat(20_000)), CloseReason::Requested);
+        }
+    });
+}
+
+#[test]
+fn a_hand_written_loop_starts_a_legacy_server_again() {
+    within_deadline(|| assert_eq!(converse(scripted("exits_on_probe"), "again"), CloseReason::Requested));
+}

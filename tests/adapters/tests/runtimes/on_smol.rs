@@ -1,0 +1,19 @@
+//! The cases on smol.
+
+use windlass_smol as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../src/words/asynchronous.rs"]
+mod words;
+
+/// The server that runs on the same runtime.
+const OWN_SERVER: &str = crate::peers::PARTY_SMOL;
+
+mod runtime {
+    pub(super) use super::adapter::run;
+    pub(super) use smol::spawn;
+}
+
+cases!();
+cases_of_futures!();

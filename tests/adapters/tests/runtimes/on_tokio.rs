@@ -1,0 +1,25 @@
+//! The cases on tokio's runtime on one thread.
+
+use windlass_tokio as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../src/words/asynchronous.rs"]
+mod words;
+
+/// The server that runs on the same runtime.
+const OWN_SERVER: &str = crate::peers::PARTY_TOKIO;
+
+mod runtime {
+    pub(super) use super::adapter::run;
+
+    pub(super) fn spawn<V: Send + 'static>(
+        future: impl Future<Output = V> + Send + 'static,
+    ) -> impl Future<Output = V> {
+        let task = tokio::spawn(future);
+        async { task.await.unwrap() }
+    }
+}
+
+cases!();
+cases_of_futures!();

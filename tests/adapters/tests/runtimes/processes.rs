@@ -1,0 +1,98 @@
+//! What the system says of processes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+/// Whether there is such a process, dead or alive.
+pub(crate) fn exists(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Whether there is such a process, and it is more than a corpse.
+pub(crate) fn lives(pid: u32) -> bool {
+    stat(pid).is_some_and(|fields| fields[0] != "Z" && fields[0] != "X")
+}
+
+/// The processor time that a process has used.
+pub(crate) fn processor_time(pid: u32) -> Duration {
+    /// What `/proc` counts in, on every Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    let fields = stat(pid).expect("the process is there");
+    let ticks: u32 = fields[11..13].iter().map(|ticks| ticks.parse::<u32>().expect("a number")).sum();
+    TICK * ticks
+}
+
+/// The fields of `/proc/PID/stat` after the name, which may hold anything.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit(')').next()?.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// Ends a process that a test has started, in the hardest way.
+pub(crate) fn kill(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of a process");
+    kill_process(pid, Signal::KILL).expect("the process is there");
+}
+
+/// A server that a test talks to by raw lines.
+pub(crate) struct RawServer {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl RawServer {
+    /// Starts a server and introduces a legacy client.
+    pub(crate) fn start(party: &str) -> Self {
+        let mut command = Command::new(party);
+        command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut server = Self { child, input, output };
+        server.say(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"0"}}}"#,
+        );
+        assert!(server.hear().contains(r#""id":1"#));
+        server.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.input.as_ref().unwrap(), "{line}").unwrap();
+    }
+
+    pub(crate) fn call_tool(&mut self, id: u32, name: &str) {
+        self.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}"}}}}"#));
+    }
+
+    /// The next line; empty at the end.
+    pub(crate) fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    pub(crate) fn end_input(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the exit and leaves the corpse, so that it can be looked at.
+    pub(crate) fn wait_for_exit(&mut self) {
+        let pid = Pid::from_child(&self.child);
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+    }
+}
+
+impl Drop for RawServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,42 @@
+//! A test that hangs fails.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// Far beyond what any case takes on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Runs a test on a thread of its own, and fails if that does not end in time.
+pub(crate) fn within_deadline(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = channel();
+    let thread = std::thread::spawn(move || {
+        test();
+        let _ = done.send(());
+    });
+    match is_done.recv_timeout(DEADLINE) {
+        Ok(()) => {}
+        Err(RecvTimeoutError::Timeout) => panic!("the test hangs: it did not end within {DEADLINE:?}"),
+        Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().expect_err("it did not send")),
+    }
+}
+
+/// How long to look for something that cannot be waited for, such as the end of a process that is not our child.
+pub(crate) struct Patience {
+    what: &'static str,
+    until: Instant,
+}
+
+impl Patience {
+    /// The time between two looks.
+    pub(crate) const PAUSE: Duration = Duration::from_millis(2);
+
+    pub(crate) fn for_it_to_be_so_that(what: &'static str) -> Self {
+        Self { what, until: Instant::now() + DEADLINE / 3 }
+    }
+
+    /// Fails if there is none left.
+    pub(crate) fn check(&self) {
+        assert!(Instant::now() < self.until, "it never came true that {}", self.what);
+    }
+}
