@@ -59,6 +59,23 @@ fn without_progress_the_timeout_holds() {
 }
 
 #[test]
+fn a_question_to_the_user_stops_the_clock_up_to_the_maximum() {
+    let mut sim = legacy_client();
+    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();
+    tell(
+        &mut sim,
+        r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}"#,
+    );
+    sim.run_for(24 * SECOND);
+    assert!(sim.client.outcome(call).is_none(), "the user thinks, and nobody answers for them");
+    sim.run_for(SECOND);
+    assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TimedOut { after: 25 * SECOND })));
+    tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#);
+    finish(&mut sim);
+}
+
+#[test]
 fn a_timeout_of_zero_waits_for_ever() {
     let mut sim = modern_client();
     let options = CallOptions::new().timeout(Duration::ZERO);

@@ -79,15 +79,17 @@ impl Drive for Blocking {
         Box::new(move || drop((&*waker).write(&[1])))
     }
 
-    fn wait(&mut self, stream: Option<&Stream>, write: bool, at_most: Option<Duration>) -> io::Result<Ready> {
+    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
         let mut descriptors = Vec::with_capacity(3);
         descriptors.push(PollFd::new(&self.woken, PollFlags::IN));
-        if let Some(stream) = stream {
+        let input = stream.filter(|_| wanted.read).map(|stream| {
             descriptors.push(PollFd::new(&stream.input, PollFlags::IN));
-            if write {
-                descriptors.push(PollFd::new(&stream.output, PollFlags::OUT));
-            }
-        }
+            descriptors.len() - 1
+        });
+        let output = stream.filter(|_| wanted.write).map(|stream| {
+            descriptors.push(PollFd::new(&stream.output, PollFlags::OUT));
+            descriptors.len() - 1
+        });
         let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
         match poll(&mut descriptors, at_most.as_ref()) {
             Ok(_) => {}
@@ -96,7 +98,7 @@ impl Drive for Blocking {
         }
         // Hang-ups and errors are for reading and writing to find out about.
         let is_ready = |at: usize| descriptors.get(at).is_some_and(|it: &PollFd<'_>| !it.revents().is_empty());
-        let ready = Ready { read: is_ready(1), write: is_ready(2) };
+        let ready = Ready { read: input.is_some_and(is_ready), write: output.is_some_and(is_ready) };
         if is_ready(0) {
             let mut wakes = [0; 64];
             while matches!((&self.woken).read(&mut wakes), Ok(64)) {}

@@ -144,7 +144,9 @@ macro_rules! runtime {
                     .tool(word_count::definition(), |_, arguments| $($async_move)* { word_count::run(&arguments) })
                     .tool(chart::definition(), |_, arguments| $($async_move)* { chart::run(&arguments) })
                     .tool(countdown::definition(), count_down)
-                    .tool(greet::definition(), |context, arguments| $($async_move)* { greet::run(&context, &arguments) })
+                    .tool(greet::definition(), |context, arguments| {
+                        $($async_move)* { greet::run(&context, &arguments) }
+                    })
                     .resource(guide::definition(), |_, _| $($async_move)* { Ok(guide::read()) })
                     .resource_template(convert::definition(), |_, request| $($async_move)* { convert::read(&request) })
                     .map_err(|error| Failure::new(Kind::Server, error.to_string()))?
@@ -154,7 +156,9 @@ macro_rules! runtime {
                     .resource_completion(convert::TEMPLATE, "to", |_, asked| {
                         $($async_move)* { Ok(convert::complete(&asked)) }
                     })
-                    .prompt(code_review::definition(), |_, arguments| $($async_move)* { code_review::fill_in(&arguments) })
+                    .prompt(code_review::definition(), |_, arguments| {
+                        $($async_move)* { code_review::fill_in(&arguments) }
+                    })
                     .prompt_completion(code_review::NAME, "language", |_, asked| {
                         $($async_move)* { Ok(code_review::complete(&asked)) }
                     })

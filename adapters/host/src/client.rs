@@ -1,5 +1,6 @@
 //! What the client handles of all adapters share: settings, handlers, and what becomes of a machine's events.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -146,15 +147,15 @@ impl<A> ClientCore<A> {
     pub(crate) fn perform(&self, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
         match action {
             ClientAction::Finish(token) => token.finish(),
-            ClientAction::Progress(handler, params) => handler(params),
+            ClientAction::Progress(handler, params) => call_back(|| handler(params)),
             ClientAction::Notification(notification) => {
                 if let Some(handler) = &self.on_notification {
-                    handler(notification);
+                    call_back(|| handler(notification));
                 }
             }
             ClientAction::Malformed(detail) => {
                 if let Some(handler) = &self.on_malformed {
-                    handler(detail);
+                    call_back(|| handler(detail));
                 }
             }
             ClientAction::Input(reply, request) => return Some((reply, request)),
@@ -280,6 +281,12 @@ impl<A> Program<Machine> for ClientCore<A> {
             _ => {}
         }
     }
+}
+
+/// Calls back into the program. A panic ends here, after its hook has reported it: it would end the driver, and then
+/// nobody's calls would ever complete.
+fn call_back(callback: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(callback));
 }
 
 /// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.

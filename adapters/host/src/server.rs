@@ -115,7 +115,10 @@ impl<H: Clone> ServerCore<H> {
         match closed.0.clone() {
             Some(reason) => ending.poll_ended(context).map(|()| reason),
             None => {
-                closed.1.push(context.waker().clone());
+                // Whoever drives the machine asks at every turn.
+                if !closed.1.iter().any(|waker| waker.will_wake(context.waker())) {
+                    closed.1.push(context.waker().clone());
+                }
                 Poll::Pending
             }
         }
@@ -310,18 +313,20 @@ impl Context {
     /// Waits until the client does not want the result any more, but no longer than this; returns whether it came to
     /// that. For handlers that are not asynchronous.
     pub fn wait_cancelled(&self, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
+        // A time that cannot be told is never reached.
+        let until = Instant::now().checked_add(at_most);
         let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
         let mut context = TaskContext::from_waker(&waker);
         loop {
             if self.cancellation.poll(&mut context).is_ready() {
                 return true;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            match left {
+                Some(left) if left.is_zero() => return false,
+                Some(left) => std::thread::park_timeout(left),
+                None => std::thread::park(),
             }
-            std::thread::park_timeout(left);
         }
     }
 

@@ -40,9 +40,9 @@ impl Drive for Mio {
         Box::new(move || drop(waker.wake()))
     }
 
-    fn wait(&mut self, stream: Option<&Stream>, write: bool, at_most: Option<Duration>) -> io::Result<Ready> {
+    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
         self.watch(stream)?;
-        let ready = Ready { read: self.ready.read, write: write && self.ready.write };
+        let ready = self.ready_for(wanted);
         if ready != Ready::default() {
             return Ok(ready);
         }
@@ -58,7 +58,7 @@ impl Drive for Mio {
                 _ => {}
             }
         }
-        Ok(Ready { read: self.ready.read, write: write && self.ready.write })
+        Ok(self.ready_for(wanted))
     }
 
     fn forget(&mut self) {
@@ -75,6 +75,10 @@ impl Drive for Mio {
 }
 
 impl Mio {
+    fn ready_for(&self, wanted: Ready) -> Ready {
+        Ready { read: wanted.read && self.ready.read, write: wanted.write && self.ready.write }
+    }
+
     /// Watches the stream that there is now, and no other.
     fn watch(&mut self, stream: Option<&Stream>) -> io::Result<()> {
         let conn = |stream: &Stream| -> ConnId { stream.conn };

@@ -424,10 +424,14 @@ impl<T> Client<T> {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        // A legacy server that asks the user something is not slow: the user is.
+        if self.session.requests().next().is_some() {
+            self.session.extend_due(now);
+        }
         while let Some((number, pending)) = self.session.expire(now) {
             let after = pending.waited(now);
             match pending.token {
-                Call::Probe => self.probe_expired(now),
+                Call::Probe => self.probe_expired(after, now),
                 Call::Initialize => self.initialize_expired(after),
                 Call::Ping => self.ping_missed(now),
                 Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),

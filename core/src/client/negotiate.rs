@@ -153,8 +153,12 @@ impl<T> Client<T> {
         }
     }
 
-    pub(super) fn probe_expired(&mut self, now: Instant) {
-        self.not_modern(now);
+    pub(super) fn probe_expired(&mut self, after: Duration, now: Instant) {
+        if self.may_be_legacy() {
+            self.initialize(ProtocolVersion::LATEST_LEGACY, now);
+        } else {
+            self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after }));
+        }
     }
 
     /// An error that names no request. While the probe is open it is the answer to it: a legacy server could not even

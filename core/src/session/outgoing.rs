@@ -128,6 +128,14 @@ impl<T, I> Session<T, I> {
         self.deadlines.insert((deadline, number));
     }
 
+    /// Extends every call that is due as progress would, each up to its maximum.
+    pub(crate) fn extend_due(&mut self, now: Instant) {
+        let due: Vec<_> = self.deadlines.range(..=(now, i64::MAX)).map(|&(_, number)| number).collect();
+        for number in due {
+            self.extend(number, now);
+        }
+    }
+
     /// Lets a call wait for ever from now on.
     pub(crate) fn lift_deadline(&mut self, number: i64) {
         let Some(pending) = self.pending.get_mut(&number) else { return };

@@ -45,8 +45,8 @@ pub(crate) fn fill_in(arguments: &BTreeMap<String, String>) -> Result<GetPromptR
     let (language, code) = (argument("language")?, argument("code")?);
     let fence = fence_around(code);
     let text = format!(
-        "Review this {language} code. Look for mistakes first, then for what could be simpler. Quote the line that each \
-         remark is about, and say what you would write instead.\n\n{fence}{}\n{}\n{fence}",
+        "Review this {language} code. Look for mistakes first, then for what could be simpler. Quote the line that \
+         each remark is about, and say what you would write instead.\n\n{fence}{}\n{}\n{fence}",
         language.to_lowercase(),
         code.trim_end(),
     );

@@ -1,5 +1,5 @@
-//! The demo server's tools, resources and prompts, one file each. They are small, but what they do is real. Nothing here
-//! knows a runtime; `runtimes` puts them together.
+//! The demo server's tools, resources and prompts, one file each. They are small, but what they do is real. Nothing
+//! here knows a runtime; `runtimes` puts them together.
 
 pub(crate) mod chart;
 pub(crate) mod code_review;

@@ -36,7 +36,7 @@ pub(crate) fn definition() -> Tool {
             "characters": {"type": "integer", "description": "Unicode characters, line ends included"},
             "words": {"type": "integer", "description": "What stands between white space"},
             "lines": {"type": "integer"},
-            "longestWord": {"type": "string", "description": "Without punctuation at its ends; absent if there is none"},
+            "longestWord": {"type": "string", "description": "Without punctuation around it; absent if there is none"},
         },
         "required": ["characters", "words", "lines"],
     });

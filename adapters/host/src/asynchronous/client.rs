@@ -334,10 +334,11 @@ impl<R: Runtime> Driven for DrivenClient<R> {
                 let Some((reply, request)) = self.core.perform(action) else { continue };
                 let wakeup = self.wakeup.clone();
                 let answering = Answering::new(self.core.clone(), reply, move || wakeup.wake());
-                let answer = self.core.inputs.for_request(&request).map(|handler| handler(*request));
+                let handler = self.core.inputs.for_request(&request).cloned();
+                // The handler is called by the task, so that it cannot hold up or end the driver.
                 R::spawn(async move {
-                    answering.answer(match answer {
-                        Some(answer) => answer.await,
+                    answering.answer(match handler {
+                        Some(handler) => handler(*request).await,
                         None => Err(no_handler()),
                     });
                 });

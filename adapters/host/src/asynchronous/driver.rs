@@ -73,13 +73,15 @@ impl<R: Runtime> Driver<R> {
                 let flush = &mut || driven.flush();
                 progress |= R::poll_io(&stream.output, Direction::Write, context, flush).is_ready();
             }
-            match R::poll_io(&stream.input, Direction::Read, context, &mut || driven.read()) {
-                Poll::Ready(Ok(())) => progress = true,
-                Poll::Ready(Err(error)) => {
-                    driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
-                    progress = true;
+            if interest.read {
+                match R::poll_io(&stream.input, Direction::Read, context, &mut || driven.read()) {
+                    Poll::Ready(Ok(())) => progress = true,
+                    Poll::Ready(Err(error)) => {
+                        driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                        progress = true;
+                    }
+                    Poll::Pending => {}
                 }
-                Poll::Pending => {}
             }
         } else {
             // A stream that could not be watched has been reported: the machine has something to say about it.

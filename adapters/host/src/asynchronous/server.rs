@@ -270,11 +270,11 @@ impl<R: Runtime> Driven for DrivenServer<R> {
                     ServerAction::Invoke(reply, handler, invocation, cancellation) => {
                         let core = self.core.clone();
                         let context = Context::new(invocation, cancellation, core.clone());
-                        let outcome = handler(context.clone());
                         let responding = Responding::new(core, reply);
+                        // The handler is called by the task, so that it cannot hold up or end the driver.
                         R::spawn(async move {
-                            let outcome = context.outcome(outcome.await);
-                            responding.respond(outcome);
+                            let outcome = handler(context.clone()).await;
+                            responding.respond(context.outcome(outcome));
                         });
                     }
                 }

@@ -150,12 +150,14 @@ impl<D: Drive> Client<D> {
     /// Drives the connection for as long as this, so that the server's notifications and requests are heard while no
     /// call is made. Adapters with a thread of their own do that all the time.
     pub fn drive_for(&self, duration: Duration) {
-        let until = Instant::now() + duration;
-        let over = |_: &mut Context<'_>| match Instant::now() >= until || self.closed().is_some() {
+        // A time that cannot be told is never reached.
+        let until = Instant::now().checked_add(duration);
+        let is_past = || until.is_some_and(|until| Instant::now() >= until);
+        let over = |_: &mut Context<'_>| match is_past() || self.closed().is_some() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         };
-        self.engine().wait_until(over, Some(until));
+        self.engine().wait_until(over, until);
     }
 
     /// Closes the connection, and returns when a child is gone.

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use windlass::{ConnError, ConnErrorKind};
 
-use super::{Direction, Drive, Stream};
+use super::{Direction, Drive, Ready, Stream};
 use crate::hub::Driven;
 use crate::thread_waker::ThreadWaker;
 
@@ -35,6 +35,19 @@ enum Leader {
 struct Leadership {
     leader: Option<Leader>,
     followers: VecDeque<Thread>,
+}
+
+/// Leads until it is dropped, also by a panic; then whoever waits next has to.
+struct Leading<'a, D: Drive, M: Driven> {
+    engine: &'a Engine<D, M>,
+    this: &'a Thread,
+}
+
+impl<D: Drive, M: Driven> Drop for Leading<'_, D, M> {
+    fn drop(&mut self) {
+        self.engine.leadership().leader = None;
+        self.engine.leave(self.this);
+    }
 }
 
 impl<D: Drive, M: Driven> Engine<D, M> {
@@ -61,11 +74,9 @@ impl<D: Drive, M: Driven> Engine<D, M> {
             let mut leadership = self.leadership();
             match leadership.leader {
                 None => {
-                    leadership.leader = Some(Leader::Thread(this.id()));
-                    drop(leadership);
+                    let leading = self.take_lead(leadership, &this);
                     let value = self.lead(|| poll(&mut context), until);
-                    self.leadership().leader = None;
-                    self.leave(&this);
+                    drop(leading);
                     match value {
                         Some(value) => return value,
                         // The connection is over; what is waited for comes from elsewhere.
@@ -101,10 +112,9 @@ impl<D: Drive, M: Driven> Engine<D, M> {
 
     /// Drives the machine until the connection is over, for a thread that does nothing else.
     pub(super) fn run(&self) {
-        self.leadership().leader = Some(Leader::Thread(thread::current().id()));
+        let this = thread::current();
+        let _leading = self.take_lead(self.leadership(), &this);
         let _: Option<()> = self.lead(|| Poll::Pending, None);
-        self.leadership().leader = None;
-        self.leave(&thread::current());
     }
 
     /// Somebody changed the machine: whoever drives it looks again.
@@ -117,11 +127,20 @@ impl<D: Drive, M: Driven> Engine<D, M> {
 
     /// Lets the machine say what it has to say, if nobody drives it.
     pub(super) fn turn_if_free(&self) {
-        if self.leadership().leader.is_some() {
-            self.wake();
-        } else {
-            self.driven.turn();
+        let leadership = self.leadership();
+        if leadership.leader.is_some() {
+            drop(leadership);
+            return self.wake();
         }
+        // As the leader: one that came meanwhile would wait for its stream, and miss what is completed here.
+        let this = thread::current();
+        let _leading = self.take_lead(leadership, &this);
+        self.driven.turn();
+    }
+
+    fn take_lead<'a>(&'a self, mut leadership: MutexGuard<'_, Leadership>, this: &'a Thread) -> Leading<'a, D, M> {
+        leadership.leader = Some(Leader::Thread(this.id()));
+        Leading { engine: self, this }
     }
 
     /// Leads until `poll` is ready; `None` when the connection is over before.
@@ -139,7 +158,8 @@ impl<D: Drive, M: Driven> Engine<D, M> {
             let deadline = interest.deadline.map(|deadline| self.driven.clock().until(deadline));
             let until = until.map(|until| until.saturating_duration_since(Instant::now()));
             let at_most = deadline.into_iter().chain(until).min();
-            let waited = self.drive().wait(stream.as_ref(), interest.write, at_most);
+            let wanted = Ready { read: interest.read, write: interest.write };
+            let waited = self.drive().wait(stream.as_ref(), wanted, at_most);
             match (waited, stream) {
                 (Ok(ready), _) => {
                     if ready.write && self.driven.flush().is_err() {

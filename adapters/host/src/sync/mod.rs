@@ -38,13 +38,12 @@ pub trait Drive: Sized + Send + 'static {
     /// What wakes this one.
     fn waker(&self) -> Self::Waker;
 
-    /// Waits until the stream can be read, until it can be written (if that is wanted), until it is woken, or for as
-    /// long as this.
+    /// Waits until the stream can be read or written (whichever is wanted), until it is woken, or for as long as this.
     ///
     /// # Errors
     ///
     /// When the system cannot wait.
-    fn wait(&mut self, stream: Option<&Stream>, write: bool, at_most: Option<Duration>) -> io::Result<Ready>;
+    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready>;
 
     /// What was ready is not any more. Those who are told of changes only have to know.
     fn exhausted(&mut self, _direction: Direction) {}

@@ -21,6 +21,8 @@ macro_rules! cases {
         mod dying;
         #[path = "cases/ending.rs"]
         mod ending;
+        #[path = "cases/eras.rs"]
+        mod eras;
         #[path = "cases/failing.rs"]
         mod failing;
         #[path = "cases/inputs.rs"]

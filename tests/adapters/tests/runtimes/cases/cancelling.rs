@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::OWN_SERVER;
-use super::adapter::client::Negotiation;
 use super::adapter::{CallError, Client, Error};
+use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, server};
 
 case!(a_call_that_times_out_cancels_its_handler_on_every_server, {
     for party in PARTIES {
-        for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
-            let client = wait!(Client::builder("quitter", "1.0").negotiation(negotiation).connect(server(party))).unwrap();
+        for negotiation in ERAS {
+            let client = wait!(in_era(negotiation).connect(server(party))).unwrap();
             let outcome = wait!(client.with_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
             // The message overtakes nothing, but the handler needs a moment to see it.

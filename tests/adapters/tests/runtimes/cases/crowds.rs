@@ -4,15 +4,15 @@ use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::Client;
-use super::adapter::client::Negotiation;
+use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, server};
 
 const CALLERS: usize = 16;
 const CALLS: usize = 200;
 
 case!(every_one_of_many_callers_gets_its_own_answers, {
-    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
-        let client = wait!(Client::builder("crowd", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+    for negotiation in ERAS {
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let callers: Vec<_> = (0..CALLERS)
             .map(|caller| {
                 let client = client.clone();

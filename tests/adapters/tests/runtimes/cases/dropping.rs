@@ -6,15 +6,15 @@ use serde_json::json;
 use smol::future::poll_once;
 
 use super::OWN_SERVER;
-use super::adapter::client::Negotiation;
 use super::adapter::{Client, Command};
+use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, SCRIPTED, scripted, server};
 use crate::processes;
 
 case!(a_call_whose_future_is_dropped_cancels_its_handler_on_every_server, {
     for party in PARTIES {
-        for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
-            let client = Client::builder("dropper", "1.0").negotiation(negotiation).connect(server(party)).await.unwrap();
+        for negotiation in ERAS {
+            let client = in_era(negotiation).connect(server(party)).await.unwrap();
             {
                 let mut calls: Vec<_> = (0..5).map(|_| Box::pin(client.call_tool("never", json!({})))).collect();
                 for call in &mut calls {

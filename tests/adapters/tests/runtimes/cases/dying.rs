@@ -7,12 +7,13 @@ use serde_json::json;
 use super::OWN_SERVER;
 use super::adapter::client::Negotiation;
 use super::adapter::{CallError, Client, CloseReason, Error, SendError};
+use super::eras::{ERAS, in_era};
 use crate::peers::{SHORT_GRACE, scripted, server};
 use crate::processes;
 
 case!(a_server_that_is_killed_completes_every_open_call, {
-    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
-        let client = wait!(Client::builder("survivor", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+    for negotiation in ERAS {
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
         let open: Vec<_> = (0..20)
             .map(|_| {
@@ -64,7 +65,7 @@ case!(waiting_for_the_end_does_not_keep_others_from_calling, {
 });
 
 case!(a_server_that_stops_reading_and_hangs_up_is_left, {
-    let builder = Client::builder("leaver", "1.0").negotiation(Negotiation::Legacy).grace(SHORT_GRACE);
+    let builder = in_era(Negotiation::Legacy).grace(SHORT_GRACE);
     let client = wait!(builder.connect(scripted("stops_reading"))).unwrap();
     let started = Instant::now();
     // More than its pipe holds, so that most of it can never be written.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::OWN_SERVER;
-use super::adapter::client::Negotiation;
 use super::adapter::{Client, CloseReason, Command};
+use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, SCRIPTED, SHORT_GRACE, server};
 use crate::processes;
 
@@ -25,8 +25,8 @@ case!(closing_returns_when_the_server_is_gone, {
 });
 
 case!(a_client_that_is_dropped_leaves_no_server_behind, {
-    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
-        let client = wait!(Client::builder("dropped", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+    for negotiation in ERAS {
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
         let clone = client.clone();
         drop(client);

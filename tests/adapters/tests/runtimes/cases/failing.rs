@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use super::OWN_SERVER;
-use super::adapter::Client;
-use super::adapter::client::Negotiation;
+use super::eras::{ERAS, in_era};
 use crate::peers::server;
-
-const ERAS: [Negotiation; 2] = [Negotiation::Automatic, Negotiation::Legacy];
 
 case!(a_handler_that_panics_is_answered_for, {
     for negotiation in ERAS {
-        let client = wait!(Client::builder("prodder", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         for tool in ["panic", "panic_at_once", "panic", "panic_at_once"] {
             let error = wait!(client.call_tool(tool, json!({}))).unwrap_err();
             let error = error.remote().unwrap_or_else(|| panic!("{tool}: {error}"));
@@ -25,7 +22,7 @@ case!(a_handler_that_panics_is_answered_for, {
 
 case!(an_error_of_any_kind_becomes_a_result_that_a_model_can_read, {
     for negotiation in ERAS {
-        let client = wait!(Client::builder("prodder", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let failed = wait!(client.call_tool("fail", json!({}))).unwrap();
         assert!(failed.is_failure());
         assert!(failed.text_content().contains("invalid digit"), "{failed:?}");
@@ -35,7 +32,7 @@ case!(an_error_of_any_kind_becomes_a_result_that_a_model_can_read, {
 
 case!(arguments_that_do_not_fit_are_explained, {
     for negotiation in ERAS {
-        let client = wait!(Client::builder("prodder", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         for arguments in [json!({"a": "one", "b": 2}), json!({"a": 1}), json!({})] {
             let failed = wait!(client.call_tool("add", arguments)).unwrap();
             assert!(failed.is_failure());

@@ -4,11 +4,10 @@ use serde_json::json;
 
 use super::adapter::client::{Negotiation, ServerNotification};
 use super::adapter::model::{ResourceUpdatedParams, SubscriptionFilter};
-use super::adapter::{Client, Error};
+use super::adapter::Error;
 use super::{OWN_SERVER, served};
+use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, server};
-
-const ERAS: [Negotiation; 2] = [Negotiation::Automatic, Negotiation::Legacy];
 
 fn tools_and_item() -> SubscriptionFilter {
     let mut filter = SubscriptionFilter::new();
@@ -20,7 +19,7 @@ fn tools_and_item() -> SubscriptionFilter {
 case!(changes_at_run_time_arrive_from_every_server, {
     for party in PARTIES {
         for negotiation in ERAS {
-            let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(party))).unwrap();
+            let client = wait!(in_era(negotiation).connect(server(party))).unwrap();
             let mut subscription = wait!(client.listen(tools_and_item())).unwrap();
             assert_eq!(subscription.honoured(), &tools_and_item());
             let before = wait!(client.list_tools()).unwrap().len();
@@ -48,7 +47,7 @@ case!(changes_at_run_time_arrive_from_every_server, {
 
 case!(a_subscription_that_is_dropped_hears_nothing_and_the_others_go_on, {
     for negotiation in ERAS {
-        let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let dropped = wait!(client.listen(tools_and_item())).unwrap();
         let mut kept = wait!(client.listen(tools_and_item())).unwrap();
         drop(dropped);
@@ -65,7 +64,7 @@ case!(a_subscription_that_is_dropped_hears_nothing_and_the_others_go_on, {
 
 case!(a_waiting_subscriber_is_woken_by_changes_that_others_make, {
     for negotiation in ERAS {
-        let client = wait!(Client::builder("subscriber", "1.0").negotiation(negotiation).connect(server(OWN_SERVER))).unwrap();
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let mut subscription = wait!(client.listen(tools_and_item())).unwrap();
         let waiting = start!({
             let mut heard = 0;
@@ -83,7 +82,7 @@ case!(a_waiting_subscriber_is_woken_by_changes_that_others_make, {
 });
 
 case!(a_subscription_to_what_is_not_there_is_refused, {
-    let client = wait!(Client::builder("subscriber", "1.0").negotiation(Negotiation::Legacy).connect(server(OWN_SERVER))).unwrap();
+    let client = wait!(in_era(Negotiation::Legacy).connect(server(OWN_SERVER))).unwrap();
     let mut filter = SubscriptionFilter::new();
     filter.resource_subscriptions = Some(vec!["test://nowhere".to_owned()]);
     match wait!(client.listen(filter)) {

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::adapter::client::Negotiation;
 use super::adapter::{Client, CloseReason, Endpoint};
 use super::{OWN_SERVER, served};
+use super::eras::{ERAS, in_era};
 use crate::processes::RawServer;
 
 case!(a_server_exits_when_its_input_ends, {
@@ -53,10 +54,10 @@ case!(what_was_asked_before_the_input_ended_is_answered, {
 });
 
 case!(a_pair_of_sockets_is_a_connection, {
-    for negotiation in [Negotiation::Automatic, Negotiation::Legacy] {
+    for negotiation in ERAS {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
-        let builder = Client::builder("neighbour", "1.0").negotiation(negotiation);
+        let builder = in_era(negotiation);
         let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
         for number in 0..100 {
             let sum = wait!(client.call_tool("add", json!({"a": number, "b": 1}))).unwrap();
@@ -93,7 +94,7 @@ case!(a_server_that_closes_ends_the_connection, {
 case!(a_legacy_client_can_be_called, {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
-    let builder = Client::builder("called", "1.0").negotiation(Negotiation::Legacy);
+    let builder = in_era(Negotiation::Legacy);
     let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
     wait!(client.ping()).unwrap();
     let calling = server.clone();
