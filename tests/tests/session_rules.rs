@@ -60,7 +60,7 @@ fn without_progress_the_timeout_holds() {
 
 #[test]
 fn a_question_to_the_user_stops_the_clock_up_to_the_maximum() {
-    let mut sim = legacy_client();
+    let mut sim = legacy_client("2025-11-25");
     let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();
     tell(
