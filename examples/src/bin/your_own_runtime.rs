@@ -12,10 +12,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant as Clock};
 
-use windlass::client::{CallOptions, ClientConfig, ClientEvent};
+use windlass::client::{CallOptions, ClientConfig, ClientEvent, decode};
 use windlass::link::stdio::StdioClient;
-use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, ListTools, ListToolsResult};
-use windlass::{CloseReason, ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output};
+use windlass::model::{CallTool, CallToolParams, Implementation, ListTools};
+use windlass::{CloseReason, ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, SendError};
 
 /// What goes in with a call, and comes back with its completion.
 enum Asked {
@@ -48,15 +48,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Output::Event(ClientEvent::Ready(peer)) => {
                 println!("connected: {}", peer.version);
                 let listing = client.call::<ListTools>(&Default::default(), &options, Asked::Tools, now());
-                listing.map_err(|refused| refused.why)?;
+                listing.map_err(SendError::from)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Tools, outcome, .. }) => {
-                let list: ListToolsResult = serde_json::from_str(outcome?.get())?;
+                let list = decode::<ListTools>(outcome)?;
                 list.tools.iter().for_each(|tool| println!("tool: {}", tool.name));
-                client.call::<CallTool>(&call, &options, Asked::Tool, now()).map_err(|refused| refused.why)?;
+                client.call::<CallTool>(&call, &options, Asked::Tool, now()).map_err(SendError::from)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Tool, outcome, .. }) => {
-                let result: CallToolResult = serde_json::from_str(outcome?.get())?;
+                let result = decode::<CallTool>(outcome)?;
                 println!("result: {}", result.text_content());
                 client.close(now());
             }

@@ -2,6 +2,7 @@
 
 import anyio
 from mcp.server.fastmcp import Context, FastMCP
+from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 from mcp.types import Completion, PromptReference, SamplingMessage, TextContent
@@ -11,6 +12,7 @@ ITEM = "test://item"
 
 server = FastMCP("python-1", instructions="For tests only.", log_level="ERROR")
 never_calls = {"started": 0, "cancelled": 0}
+lowest = {"level": "debug"}
 
 
 class Name(BaseModel):
@@ -49,7 +51,7 @@ async def log(context: Context) -> str:
 
 @server.tool(structured_output=False)
 def fail() -> str:
-    raise ValueError("this tool always fails")
+    raise ToolError("this tool always fails")
 
 
 @server.tool(structured_output=False)
@@ -123,18 +125,14 @@ async def complete(reference, argument, _context):
 
 
 # The high-level server offers no subscriptions and answers no `logging/setLevel`; the one beneath it does.
-subscribed = set()
-lowest = {"level": "debug"}
-
-
 @server._mcp_server.subscribe_resource()
-async def subscribe(uri):
-    subscribed.add(str(uri))
+async def subscribe(_uri):
+    pass
 
 
 @server._mcp_server.unsubscribe_resource()
-async def unsubscribe(uri):
-    subscribed.discard(str(uri))
+async def unsubscribe(_uri):
+    pass
 
 
 @server._mcp_server.set_logging_level()

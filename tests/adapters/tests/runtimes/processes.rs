@@ -52,9 +52,10 @@ impl RawServer {
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         let mut server = Self { child, input, output };
-        server.say(
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"0"}}}"#,
-        );
+        server.say(concat!(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
+            r#""clientInfo":{"name":"raw","version":"0"}}}"#
+        ));
         assert!(server.hear().contains(r#""id":1"#));
         server.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         server

@@ -1,10 +1,13 @@
 //! Callbacks that misbehave harm nobody else.
 
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
+
 use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::Client;
-use super::adapter::model::LoggingLevel;
+use super::adapter::model::{ListRootsResult, LoggingLevel, Root};
 use crate::peers::{scripted, server};
 
 case!(a_callback_for_progress_that_panics_does_not_end_the_connection, {
@@ -35,14 +38,14 @@ case!(callbacks_for_notifications_and_lines_that_panic_do_not_end_the_connection
 });
 
 case!(an_input_handler_may_call_the_server_that_asks, {
-    let (tell, told) = std::sync::mpsc::sync_channel::<Client>(1);
-    let told = std::sync::Arc::new(std::sync::Mutex::new(told));
+    let (tell, told) = sync_channel::<Client>(1);
+    let told = Arc::new(Mutex::new(told));
     let builder = Client::builder("busy", "1.0").on_roots(move || {
         let told = told.clone();
         answer!({
             let client = told.lock().unwrap().recv().unwrap();
             let sum = wait!(client.call_tool("add", json!({"a": 20, "b": 3}))).unwrap().text_content();
-            Ok(super::adapter::model::ListRootsResult::new([super::adapter::model::Root::new(format!("file:///{sum}"))]))
+            Ok(ListRootsResult::new([Root::new(format!("file:///{sum}"))]))
         })
     });
     let client = wait!(builder.connect(server(OWN_SERVER))).unwrap();

@@ -34,7 +34,8 @@ case!(every_feature_works_with_every_server_in_both_eras, {
             assert_eq!(item.contents, ReadResourceResult::text(served::ITEM, "the item").contents);
             let number = wait!(client.read_resource("test://number/7")).unwrap();
             assert_eq!(number.contents[0].uri(), Some("test://number/7"));
-            let prompt = wait!(client.get_prompt(GetPromptParams::new("greeting").with_argument("name", "Ada"))).unwrap();
+            let ada = GetPromptParams::new("greeting").with_argument("name", "Ada");
+            let prompt = wait!(client.get_prompt(ada)).unwrap();
             assert_eq!(prompt.messages[0].content.as_text(), Some("Hello, Ada!"));
             let known = CompleteParams::new(CompletionReference::prompt("greeting"), "name", "A");
             assert_eq!(wait!(client.complete(known)).unwrap().completion.values, ["Ada", "Alan"]);

@@ -64,5 +64,5 @@ case!(a_revision_that_the_server_lacks_is_an_error_that_says_so, {
         Err(error) => error.to_string(),
         Ok(_) => panic!("the server does not speak it"),
     };
-    assert!(error.contains("2026-07-28"), "{error}");
+    assert!(error.contains("2025-11-25"), "it tells what there is instead: {error}");
 });
