@@ -1,83 +1,90 @@
-//! How fast the engine turns: round trips in one process, client and server, beside the floor of bare JSON.
+//! How fast, how small and how light the engine is, beside rmcp (the official SDK) and beside what cannot be avoided:
+//! bare JSON in one process, a bare pipe between two.
 //!
 //! ```sh
-//! cargo run --release -p windlass-benches
+//! cargo run --release -p windlass-benches                  # everything, but no clean builds
+//! cargo run --release -p windlass-benches -- core          # one section: core, stdio, memory or weight
+//! cargo run --release -p windlass-benches -- stdio --quick # shorter runs, for a first look
+//! cargo run --release -p windlass-benches -- stdio --legacy # ours in the era with a handshake
 //! ```
 //!
-//! For instruction counts, run one case under callgrind twice, with N and with 2 N round trips, and take the difference:
+//! Instructions are counted by callgrind where valgrind is installed; they repeat to about one per cent. Times do not:
+//! compare the ratios of one run. Every section ends with the project's aims, reached or not.
 //!
-//! ```sh
-//! valgrind --tool=callgrind target/release/windlass-benches engine modern 64 1000
-//! ```
+//! The program starts itself for what needs a process of its own: a count under valgrind, either end of a pipe.
 
-#![forbid(unsafe_op_in_unsafe_fn)]
+#![deny(unsafe_op_in_unsafe_fn)]
 
+mod aims;
 mod allocations;
-mod engine;
-mod floor;
-
-use std::time::{Duration, Instant};
+mod in_process;
+mod memory;
+mod stdio;
+mod table;
+mod weight;
 
 use windlass::model::Era;
 
-/// How long each case is measured.
-const MEASURED: Duration = Duration::from_millis(300);
+use aims::Aims;
 
-/// The payloads, in bytes.
+/// What the sections measure, in bytes of the text that is echoed.
 const PAYLOADS: [usize; 3] = [64, 4 * 1024, 256 * 1024];
+
+const USAGE: &str = "usage: windlass-benches [core | stdio | memory | weight] [--quick] [--legacy]";
+
+/// What the command line asks for.
+struct Options {
+    section: Option<String>,
+    quick: bool,
+    era: Era,
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => table(),
-        ["engine", era, payload, count] => {
-            let era = if era == "legacy" { Era::Legacy } else { Era::Modern };
-            let mut pair = engine::Pair::connected(era, number(payload));
-            (0..number(count)).for_each(|_| pair.round_trip());
-        }
-        ["floor", payload, count] => {
-            let mut floor = floor::Floor::new(number(payload));
-            (0..number(count)).for_each(|_| floor.round_trip());
-        }
-        _ => {
-            eprintln!("usage: windlass-benches [engine legacy|modern PAYLOAD COUNT | floor PAYLOAD COUNT]");
-            std::process::exit(1);
-        }
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["count-trips", ref case @ ..] => in_process::count_trips(case),
+        ["stdio-client", ref case @ ..] => stdio::client_role(case),
+        ["stdio-server", ref case @ ..] => stdio::server_role(case),
+        _ => sections(&options(&words)),
     }
 }
 
-fn number(text: &str) -> usize {
-    text.parse().unwrap_or_else(|_| {
-        eprintln!("{text:?} is not a number");
-        std::process::exit(1);
-    })
-}
-
-fn table() {
-    println!("round trips in one process, client and server; the floor is serde_json encoding and reading the same");
-    println!("two messages with their payload borrowed\n");
-    println!("{:<10} {:>10} {:>14} {:>12} {:>14}", "", "payload", "µs a trip", "× floor", "allocations");
-    for payload in PAYLOADS {
-        let mut floor = floor::Floor::new(payload);
-        let base = report("floor", payload, None, || floor.round_trip());
-        for (name, era) in [("legacy", Era::Legacy), ("modern", Era::Modern)] {
-            let mut pair = engine::Pair::connected(era, payload);
-            report(name, payload, Some(base), || pair.round_trip());
+fn options(words: &[&str]) -> Options {
+    let mut options = Options { section: None, quick: false, era: Era::Modern };
+    for &word in words {
+        match word {
+            "--quick" => options.quick = true,
+            "--legacy" => options.era = Era::Legacy,
+            "core" | "stdio" | "memory" | "weight" if options.section.is_none() => options.section = Some(word.into()),
+            _ => {
+                eprintln!("{USAGE}");
+                std::process::exit(1);
+            }
         }
     }
+    options
 }
 
-/// Measures one case, prints its line and returns its time.
-fn report(name: &str, payload: usize, base: Option<f64>, mut round_trip: impl FnMut()) -> f64 {
-    (0..20).for_each(|_| round_trip());
-    let (mut trips, allocated, started) = (0_u64, allocations::count(), Instant::now());
-    while started.elapsed() < MEASURED {
-        round_trip();
-        trips += 1;
+fn sections(options: &Options) {
+    let mut aims = Aims::default();
+    let wanted = |section: &str| options.section.as_deref().is_none_or(|only| only == section);
+    if wanted("core") {
+        in_process::section(options.quick, &mut aims);
     }
-    let micros = started.elapsed().as_secs_f64() * 1e6 / trips as f64;
-    let allocated = (allocations::count() - allocated) as f64 / trips as f64;
-    let ratio = base.map_or_else(String::new, |base| format!("{:.2}", micros / base));
-    println!("{name:<10} {payload:>10} {micros:>14.2} {ratio:>12} {allocated:>14.1}");
-    micros
+    if wanted("stdio") {
+        stdio::section(options.quick, options.era, &mut aims);
+    }
+    if wanted("memory") {
+        memory::section(options.quick, &mut aims);
+    }
+    if wanted("weight") {
+        weight::section(options.section.is_some(), &mut aims);
+    }
+    aims.conclude();
+}
+
+/// How a payload is called in a table.
+fn size(bytes: usize) -> String {
+    if bytes < 1024 { format!("{bytes} B") } else { format!("{} KiB", bytes / 1024) }
 }

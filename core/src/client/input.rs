@@ -210,7 +210,8 @@ impl<T> Client<T> {
         if let Some(error) =
             requests.iter().find_map(|(_, request)| check_declared(request, &self.config.capabilities).err())
         {
-            return Err((user, CallError::InvalidResponse(error.message)));
+            let detail = alloc::format!("the server asks for input that it may not ask for: {}", error.message);
+            return Err((user, CallError::InvalidResponse(detail)));
         }
         let call = user.call;
         // What depends on answers of the user's is nobody else's business.
@@ -331,7 +332,7 @@ fn check_declared(request: &InputRequest, declared: &ClientCapabilities) -> Resu
     let undeclared = |what: &str| RpcError::invalid_params(alloc::format!("this client did not declare {what}"));
     match request {
         InputRequest::Elicit(_) if declared.elicitation.is_none() => {
-            Err(RpcError::method_not_found("elicitation/create"))
+            Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare elicitation"))
         }
         InputRequest::Elicit(ElicitParams::Form(_)) if !declared.supports_form_elicitation() => {
             Err(undeclared("elicitation by form"))
@@ -341,14 +342,16 @@ fn check_declared(request: &InputRequest, declared: &ClientCapabilities) -> Resu
         }
         InputRequest::Elicit(ElicitParams::Other(_)) => Err(undeclared("this mode of elicitation")),
         InputRequest::Sample(_) if declared.sampling.is_none() => {
-            Err(RpcError::method_not_found("sampling/createMessage"))
+            Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare sampling"))
         }
         InputRequest::Sample(params)
             if (params.tools.is_some() || params.tool_choice.is_some()) && !declared.supports_sampling_tools() =>
         {
             Err(undeclared("sampling with tools"))
         }
-        InputRequest::Roots(_) if declared.roots.is_none() => Err(RpcError::method_not_found("roots/list")),
+        InputRequest::Roots(_) if declared.roots.is_none() => {
+            Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare roots"))
+        }
         InputRequest::Other { method, .. } => Err(RpcError::new(
             code::METHOD_NOT_FOUND,
             alloc::format!("method not found: {}", crate::jsonrpc::excerpt(method)),

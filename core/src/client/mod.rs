@@ -1,8 +1,8 @@
 //! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
 //! keeps subscriptions and caches results. One program text serves both eras.
 //!
-//! The state of a connection changes in [`negotiate`] only; the life of a call in this file; what the server asks of
-//! the program is in [`input`], subscriptions are in [`listen`].
+//! The state of a connection changes in `negotiate` only; the life of a call in this file; what the server asks of
+//! the program is in `input`, subscriptions are in `listen`.
 
 mod cache;
 mod config;
@@ -473,10 +473,13 @@ impl<T> Client<T> {
         self.phase = Phase::Closed(reason.clone());
         self.keep_alive = None;
         self.rounds.clear();
-        for token in self.session.abandon() {
-            if let Call::User(user) = token {
-                self.fail(user.call, user.token, CallError::Closed(reason.clone()));
+        for (number, call) in self.session.abandon() {
+            let Call::User(user) = call else { continue };
+            // A server that waits for what it has begun to end is not kept waiting.
+            if reason == CloseReason::Requested {
+                self.session.notify_cancelled(number, "the client is closing");
             }
+            self.fail(user.call, user.token, CallError::Closed(reason.clone()));
         }
         for (call, gathering) in core::mem::take(&mut self.gathering) {
             self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));

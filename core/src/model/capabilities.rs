@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::wire;
+use super::{ProtocolVersion, wire};
 use crate::json::Json;
 
 /// What a client can do for a server. Presence means support, also of an empty object.
@@ -168,6 +168,18 @@ impl ClientCapabilities {
     /// Whether the client supports an extension.
     pub fn supports_extension(&self, identifier: &str) -> bool {
         self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(identifier))
+    }
+
+    /// What of this a revision has. A client that declares more than was agreed on must not be asked for it.
+    pub(crate) fn within(mut self, version: ProtocolVersion) -> Self {
+        self.elicitation = self.elicitation.filter(|_| version.has_elicitation());
+        if !version.has_url_elicitation() {
+            self.elicitation = self.elicitation.map(|_| ElicitationCapability::default());
+        }
+        if !version.has_sampling_tools() {
+            self.sampling = self.sampling.map(|_| SamplingCapability::default());
+        }
+        self
     }
 
     /// What of `required` is not declared here; `None` if nothing is missing.
@@ -350,6 +362,17 @@ mod tests {
 
     fn missing(declared: &str, required: &str) -> Option<String> {
         client(declared).missing(&client(required)).map(|missing| serde_json::to_string(&missing).unwrap())
+    }
+
+    #[test]
+    fn a_revision_keeps_what_it_has() {
+        let declared = r#"{"roots":{},"sampling":{"tools":{}},"elicitation":{"url":{}}}"#;
+        let within = |version| serde_json::to_string(&client(declared).within(version)).unwrap();
+        assert_eq!(within(ProtocolVersion::V2024_11_05), r#"{"roots":{},"sampling":{}}"#);
+        assert_eq!(within(ProtocolVersion::V2025_03_26), r#"{"roots":{},"sampling":{}}"#);
+        assert_eq!(within(ProtocolVersion::V2025_06_18), r#"{"roots":{},"sampling":{},"elicitation":{}}"#);
+        assert_eq!(within(ProtocolVersion::V2025_11_25), declared);
+        assert_eq!(within(ProtocolVersion::V2026_07_28), declared);
     }
 
     #[test]

@@ -191,7 +191,8 @@ impl<T, H: Clone> Server<T, H> {
             .unwrap_or(ProtocolVersion::LATEST_LEGACY);
         let mut result = InitializeResult::new(version, self.capabilities(), self.config.info.clone());
         result.instructions = self.config.instructions.clone();
-        let caller = Arc::new(Caller { version, capabilities: params.capabilities, info: Some(params.client_info) });
+        let capabilities = params.capabilities.within(version);
+        let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
         self.keep_alive =
             self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));

@@ -1,8 +1,8 @@
 //! The server role: a registry of what is offered, dispatch of requests to it, and whatever handlers need on the way.
 //! Legacy and modern clients are served side by side.
 //!
-//! Which methods there are, in which era, is in [`dispatch`]; the life of a handler's call, and how it gets its inputs
-//! in either era, is in [`handling`]; what clients are told of changes is in [`subscriptions`].
+//! Which methods there are, in which era, is in `dispatch`; the life of a handler's call, and how it gets its inputs
+//! in either era, is in `handling`; what clients are told of changes is in `subscriptions`.
 
 mod config;
 mod dispatch;
@@ -295,7 +295,7 @@ impl<T, H: Clone> Server<T, H> {
         // From here on nothing may be said to the client, not even a log message of the program's.
         self.legacy.operating = false;
         self.keep_alive = None;
-        for call in self.session.abandon() {
+        for (_, call) in self.session.abandon() {
             if let Call::User { call, token } = call {
                 let outcome = Err(CallError::Closed(reason.clone()));
                 self.queue.push_back(Queued::Done { call, token, outcome });

@@ -1,7 +1,7 @@
 //! A JSON-RPC peer without a role: which calls are open, when they expire, which requests wait for our answer.
 //!
-//! All rules about the life of a call are in [`outgoing`], all rules about the life of a peer's request in
-//! [`incoming`]. What methods mean is the business of `client` and `server`, which hang their own data on every call
+//! All rules about the life of a call are in `outgoing`, all rules about the life of a peer's request in
+//! `incoming`. What methods mean is the business of `client` and `server`, which hang their own data on every call
 //! (`T`) and on every incoming request (`I`).
 
 mod incoming;

@@ -170,8 +170,8 @@ impl<T, I> Session<T, I> {
     }
 
     /// Every open call, for a connection that is over.
-    pub(crate) fn abandon(&mut self) -> Vec<T> {
+    pub(crate) fn abandon(&mut self) -> Vec<(i64, T)> {
         self.deadlines.clear();
-        core::mem::take(&mut self.pending).into_values().map(|pending| pending.token).collect()
+        core::mem::take(&mut self.pending).into_iter().map(|(number, pending)| (number, pending.token)).collect()
     }
 }

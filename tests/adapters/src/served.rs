@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -48,10 +48,21 @@ struct Counts {
 
 /// Serves everything on `endpoint`.
 pub(crate) fn start(endpoint: Endpoint) -> io::Result<Server> {
-    let itself = Arc::new(OnceLock::new());
-    let server = with_inputs(with_trouble(with_changes(with_basics(), itself.clone()))).start(endpoint)?;
-    itself.get_or_init(|| server.clone());
+    let itself = Itself::default();
+    let builder = with_inputs(with_trouble(with_changes(with_basics(), &itself)));
+    // Requests are served before the handle is there; who needs it waits for it.
+    let mut handle = itself.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = builder.start(endpoint)?;
+    *handle = Some(server.clone());
     Ok(server)
+}
+
+/// The server's own handle, for handlers that change it.
+type Itself = Arc<Mutex<Option<Server>>>;
+
+fn handle(itself: &Itself) -> Result<Server, HandlerError> {
+    let handle = itself.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    handle.ok_or_else(|| HandlerError::failed("the server has not started"))
 }
 
 fn with_basics() -> ServerBuilder {
@@ -101,23 +112,19 @@ fn with_basics() -> ServerBuilder {
         })
 }
 
-fn with_changes(builder: ServerBuilder, itself: Arc<OnceLock<Server>>) -> ServerBuilder {
-    let shrinking = itself.clone();
+fn with_changes(builder: ServerBuilder, itself: &Itself) -> ServerBuilder {
+    let (growing, shrinking) = (itself.clone(), itself.clone());
     builder
         .tool(Tool::without_arguments("add_tool"), move |_, _: Nothing| {
-            let itself = itself.clone();
+            let itself = growing.clone();
             answer!({
-                let server = itself.get().ok_or(io::ErrorKind::NotConnected).map_err(io::Error::from)?;
-                server.add_tool(Tool::without_arguments("added"), |_, _: Nothing| answer!({ Ok("new") }));
+                handle(&itself)?.add_tool(Tool::without_arguments("added"), |_, _: Nothing| answer!({ Ok("new") }));
                 Ok("added")
             })
         })
         .tool(Tool::without_arguments("remove_tool"), move |_, _: Nothing| {
             let itself = shrinking.clone();
-            answer!({
-                let removed = itself.get().is_some_and(|server| server.remove_tool("added"));
-                Ok(removed.to_string())
-            })
+            answer!({ Ok(handle(&itself)?.remove_tool("added").to_string()) })
         })
         .tool(Tool::without_arguments("touch"), |context, _: Nothing| {
             answer!({

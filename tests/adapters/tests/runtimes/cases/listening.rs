@@ -24,7 +24,7 @@ case!(changes_at_run_time_arrive_from_every_server, {
             assert_eq!(subscription.honoured(), &tools_and_item());
             let before = wait!(client.list_tools()).unwrap().len();
 
-            wait!(client.call_tool("add_tool", json!({}))).unwrap();
+            assert_eq!(wait!(client.call_tool("add_tool", json!({}))).unwrap().text_content(), "added");
             let told = wait!(subscription.next());
             assert_eq!(told, Some(ServerNotification::ToolsListChanged), "{party} by {negotiation:?}");
             assert_eq!(wait!(client.list_tools()).unwrap().len(), before + 1);

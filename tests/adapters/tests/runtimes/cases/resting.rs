@@ -7,17 +7,35 @@ use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::{CallError, Client, Error};
-use crate::peers::server;
+use crate::peers::{SCRIPTED, server};
 use crate::processes::{self, RawServer};
 
 /// A loop that does not rest uses all of the time that it is given, which is 300 ms and more.
-const NEXT_TO_NOTHING: Duration = Duration::from_millis(60);
+const NEXT_TO_NOTHING: Duration = Duration::from_millis(80);
+
+/// What a process of its own prints about itself.
+fn measured(manner: &str, peer: [&str; 2]) -> u64 {
+    let output = Command::new(OWN_SERVER).arg(manner).args(peer).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+}
 
 case!(an_idle_client_uses_no_processor_time, {
-    let output = Command::new(OWN_SERVER).args(["idle", OWN_SERVER, "serve"]).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let used: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
-    assert!(Duration::from_millis(used) < NEXT_TO_NOTHING, "{used} ms");
+    let used = Duration::from_millis(measured("idle", [OWN_SERVER, "serve"]));
+    assert!(used < NEXT_TO_NOTHING, "{used:?}");
+});
+
+case!(a_client_that_cannot_say_its_last_words_waits_without_spinning, {
+    let used = Duration::from_millis(measured("leave", [SCRIPTED, "stops_reading"]));
+    assert!(used < NEXT_TO_NOTHING, "{used:?}");
+});
+
+case!(connections_that_are_closed_leave_no_descriptor_open, {
+    for peer in [[OWN_SERVER, "serve"], [SCRIPTED, "legacy"], [SCRIPTED, "exits_on_probe"]] {
+        // The thread that reads a child's standard error may still be closing its last one.
+        let left = measured("cycle", peer);
+        assert!(left <= 2, "{left} are open after {peer:?}");
+    }
 });
 
 case!(an_idle_server_uses_no_processor_time, {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::adapter::client::Negotiation;
 use super::adapter::model::*;
-use super::adapter::{Client, ClientBuilder, RpcError};
+use super::adapter::{CallError, Client, ClientBuilder, Error, RpcError};
 use crate::peer::{ERAS, rmcp_server};
 
 fn helpful(negotiation: Negotiation) -> ClientBuilder {
@@ -102,7 +102,12 @@ case!(a_question_that_was_not_offered_an_answer_ends_the_call, {
     for negotiation in ERAS {
         let client = wait!(Client::builder("deaf", "1.0").negotiation(negotiation).connect(rmcp_server())).unwrap();
         for tool in ["ask_user", "ask_model", "ask_roots"] {
-            wait!(client.call_tool(tool, json!({}))).unwrap_err();
+            let error = wait!(client.call_tool(tool, json!({}))).unwrap_err();
+            let fault_is_told = match negotiation {
+                Negotiation::Legacy => error.remote().is_some(),
+                _ => matches!(error, Error::Call(CallError::InvalidResponse(_))),
+            };
+            assert!(fault_is_told, "{tool} by {negotiation:?}: {error:?}");
         }
         assert_eq!(wait!(client.call_tool("echo", json!({"text": "still"}))).unwrap().text_content(), "still");
         wait!(client.close());

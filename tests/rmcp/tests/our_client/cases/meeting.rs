@@ -30,7 +30,8 @@ case!(every_revision_can_be_asked_for, {
 });
 
 case!(the_legacy_era_is_its_newest_revision, {
-    let client = wait!(Client::builder("older", "1.0").negotiation(Negotiation::Legacy).connect(rmcp_server())).unwrap();
+    let client =
+        wait!(Client::builder("older", "1.0").negotiation(Negotiation::Legacy).connect(rmcp_server())).unwrap();
     assert_eq!(client.peer().version, ProtocolVersion::V2025_11_25);
     assert_eq!(client.peer().info.as_ref().unwrap().title.as_deref(), Some("Everything of rmcp"));
     wait!(client.close());

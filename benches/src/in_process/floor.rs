@@ -5,7 +5,10 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) struct Floor {
+use super::RoundTrips;
+
+/// The text to echo, and where messages are written.
+pub(super) struct Floor {
     text: String,
     buffer: Vec<u8>,
 }
@@ -61,17 +64,23 @@ struct Read<'a> {
 }
 
 impl Floor {
-    pub(crate) fn new(payload: usize) -> Self {
+    pub(super) fn new(payload: usize) -> Self {
         Self { text: "x".repeat(payload), buffer: Vec::new() }
     }
 
-    pub(crate) fn round_trip(&mut self) {
+    fn round_trip(&mut self) {
         let text = &self.text;
         let params = Params { name: "echo", arguments: Arguments { text } };
         let request = Request { jsonrpc: "2.0", id: 7, method: "tools/call", params };
         exchange(&mut self.buffer, &request);
         let result = Content { content: [Block { r#type: "text", text }] };
         exchange(&mut self.buffer, &Response { jsonrpc: "2.0", id: 7, result });
+    }
+}
+
+impl RoundTrips for Floor {
+    fn run(&mut self, count: usize) {
+        (0..count).for_each(|_| self.round_trip());
     }
 }
 

@@ -1,0 +1,90 @@
+//! What a minimal client and a minimal server weigh: crates, bytes, and time to build.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::aims::Aims;
+use crate::table::Table;
+
+/// The programs, in packages of their own beside this one.
+const MINIMAL: [&str; 4] = ["minimal-windlass-client", "minimal-windlass-server", "minimal-rmcp-client", "minimal-rmcp-server"];
+
+/// A program after a clean build.
+struct Built {
+    seconds: f64,
+    kilobytes: f64,
+}
+
+pub(crate) fn section(with_builds: bool, aims: &mut Aims) {
+    println!("\n# weight: a minimal stdio client and server, ours on plain threads\n");
+    let mut table = Table::new(["", "crates", "stripped KB", "clean build s"]);
+    let mut rows = Vec::new();
+    for package in MINIMAL {
+        let crates = crates_below(package);
+        let built = with_builds.then(|| clean_build(package));
+        let figure = |figure: fn(&Built) -> f64| built.as_ref().map_or("–".into(), |it| format!("{:.0}", figure(it)));
+        table.row(vec![
+            package.trim_start_matches("minimal-").replace('-', " "),
+            crates.to_string(),
+            figure(|built| built.kilobytes),
+            figure(|built| built.seconds),
+        ]);
+        rows.push((package, crates, built));
+    }
+    table.print();
+    if !with_builds {
+        println!("  (`-- weight` alone builds them too, from nothing, in a folder that is removed afterwards)");
+    }
+    for (package, crates, built) in rows.iter().take(1) {
+        aims.at_most(&format!("crates, {package}"), *crates as f64, 25.0, "");
+        if let Some(built) = built {
+            aims.at_most(&format!("stripped, {package}"), built.kilobytes, 700.0, "KB");
+            aims.at_most(&format!("clean build, {package}"), built.seconds, 20.0, "s");
+        }
+    }
+}
+
+/// How many crates a package is built from, itself not counted.
+fn crates_below(package: &str) -> usize {
+    let output = cargo()
+        .args(["tree", "--edges", "normal,build", "--prefix", "none", "--format", "{p}", "--package", package])
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+    let listing = String::from_utf8_lossy(&output.stdout);
+    // `name v1.2.3 (where) (*)`
+    let crates = listing.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>());
+    crates.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>().len() - 1
+}
+
+fn clean_build(package: &str) -> Built {
+    let folder = std::env::temp_dir().join(format!("{package}-{}", std::process::id()));
+    let began = Instant::now();
+    let status = cargo()
+        .args(["build", "--release", "--quiet", "--package", package, "--target-dir"])
+        .arg(&folder)
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .stdout(Stdio::null())
+        .status()
+        .expect("cargo runs");
+    let seconds = began.elapsed().as_secs_f64();
+    assert!(status.success(), "{package} is built");
+    let bytes = folder.join("release").join(package).metadata().expect("the program is there").len();
+    remove(&folder);
+    Built { seconds, kilobytes: bytes as f64 / 1000.0 }
+}
+
+fn remove(folder: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(folder) {
+        eprintln!("{} is left behind: {error}", folder.display());
+    }
+}
+
+/// Cargo, where the packages are found.
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    command
+}

@@ -1,0 +1,21 @@
+//! Our server, on the runtime that is named: `peer_server RUNTIME`.
+#![cfg(unix)]
+// Compiling one text several times is the idea here.
+#![allow(clippy::duplicate_mod)]
+
+mod on_async_std;
+mod on_blocking;
+mod on_mio;
+mod on_smol;
+mod on_tokio;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    match std::env::args().nth(1).as_deref() {
+        Some("async-std") => on_async_std::serve(),
+        Some("blocking") => on_blocking::serve(),
+        Some("mio") => on_mio::serve(),
+        Some("smol") => on_smol::serve(),
+        Some("tokio") => on_tokio::serve(),
+        other => Err(format!("there is no runtime {other:?}").into()),
+    }
+}

@@ -1,0 +1,12 @@
+//! The server on plain threads.
+
+use windlass_blocking as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../words/synchronous.rs"]
+mod words;
+#[path = "served.rs"]
+mod served;
+
+pub(crate) use served::main as serve;
