@@ -4,7 +4,7 @@
 #[derive(Default)]
 pub(crate) struct Aims {
     reached: usize,
-    missed: Vec<String>,
+    missed: usize,
 }
 
 impl Aims {
@@ -20,19 +20,19 @@ impl Aims {
 
     fn judge(&mut self, what: &str, figure: f64, relation: &str, limit: f64, unit: &str, reached: bool) {
         let verdict = if reached { "reached" } else { "NOT reached" };
-        println!("  {verdict:<11}  {what}: {} {unit} (aim {relation} {limit})", short(figure));
+        println!(
+            "  {verdict:<11}  {what}: {} (aim {relation} {limit})",
+            format!("{} {unit}", short(figure)).trim_end()
+        );
         match reached {
             true => self.reached += 1,
-            false => self.missed.push(format!("{what}: {} {unit} (aim {relation} {limit})", short(figure))),
+            false => self.missed += 1,
         }
     }
 
     /// The end of the report.
     pub(crate) fn conclude(&self) {
-        println!("\n{} of {} aims reached", self.reached, self.reached + self.missed.len());
-        for missed in &self.missed {
-            println!("  not: {missed}");
-        }
+        println!("\n{} of {} aims reached", self.reached, self.reached + self.missed);
     }
 }
 

@@ -9,7 +9,8 @@ use crate::aims::Aims;
 use crate::table::Table;
 
 /// The programs, in packages of their own beside this one.
-const MINIMAL: [&str; 4] = ["minimal-windlass-client", "minimal-windlass-server", "minimal-rmcp-client", "minimal-rmcp-server"];
+const MINIMAL: [&str; 4] =
+    ["minimal-windlass-client", "minimal-windlass-server", "minimal-rmcp-client", "minimal-rmcp-server"];
 
 /// A program after a clean build.
 struct Built {

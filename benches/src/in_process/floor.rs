@@ -1,14 +1,18 @@
-//! What the two messages of a call cost in bare JSON: encoding a struct, reading it with its payload borrowed.
+//! What the two messages of a call cost in bare JSON: writing a struct, reading it with its payload borrowed. They are
+//! the messages of the engine, byte for byte as long.
 
 use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use windlass::model::Era;
 
 use super::RoundTrips;
+use super::engine::Pair;
 
 /// The text to echo, and where messages are written.
 pub(super) struct Floor {
+    era: Era,
     text: String,
     buffer: Vec<u8>,
 }
@@ -23,9 +27,31 @@ struct Request<'a> {
 
 #[derive(Serialize)]
 struct Params<'a> {
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<RequestMeta<'a>>,
     name: &'a str,
     arguments: Arguments<'a>,
 }
+
+/// What a modern request says of its client.
+#[derive(Serialize)]
+struct RequestMeta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    protocol_version: &'a str,
+    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
+    client_info: Info<'a>,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
+    client_capabilities: Nothing,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
 
 #[derive(Serialize)]
 struct Arguments<'a> {
@@ -41,7 +67,18 @@ struct Response<'a> {
 
 #[derive(Serialize)]
 struct Content<'a> {
+    #[serde(rename = "resultType", skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'a str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<ResultMeta<'a>>,
     content: [Block<'a>; 1],
+}
+
+/// What a modern result says of its server.
+#[derive(Serialize)]
+struct ResultMeta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server_info: Info<'a>,
 }
 
 #[derive(Serialize)]
@@ -64,29 +101,51 @@ struct Read<'a> {
 }
 
 impl Floor {
-    pub(super) fn new(payload: usize) -> Self {
-        Self { text: "x".repeat(payload), buffer: Vec::new() }
+    pub(super) fn new(era: Era, payload: usize) -> Self {
+        let mut floor = Self { era, text: "x".repeat(payload), buffer: Vec::new() };
+        let engine = Pair::wire_lengths(era, payload);
+        let [request, response] = floor.round_trip();
+        // Lines have an end as well.
+        assert_eq!(
+            (request + 1, response + 1),
+            (engine.to_server, engine.to_client),
+            "these are the engine's messages"
+        );
+        floor
     }
 
-    fn round_trip(&mut self) {
-        let text = &self.text;
-        let params = Params { name: "echo", arguments: Arguments { text } };
+    /// Writes and reads both messages, and says how long they were.
+    fn round_trip(&mut self) -> [usize; 2] {
+        let (text, modern, info) = (&*self.text, self.era == Era::Modern, || Info { name: "bench", version: "1" });
+        let meta = modern.then(|| RequestMeta {
+            protocol_version: "2026-07-28",
+            client_info: info(),
+            client_capabilities: Nothing {},
+        });
+        let params = Params { meta, name: "echo", arguments: Arguments { text } };
         let request = Request { jsonrpc: "2.0", id: 7, method: "tools/call", params };
-        exchange(&mut self.buffer, &request);
-        let result = Content { content: [Block { r#type: "text", text }] };
-        exchange(&mut self.buffer, &Response { jsonrpc: "2.0", id: 7, result });
+        let request = exchange(&mut self.buffer, &request);
+        let result = Content {
+            result_type: modern.then_some("complete"),
+            meta: modern.then(|| ResultMeta { server_info: info() }),
+            content: [Block { r#type: "text", text }],
+        };
+        [request, exchange(&mut self.buffer, &Response { jsonrpc: "2.0", id: 7, result })]
     }
 }
 
 impl RoundTrips for Floor {
     fn run(&mut self, count: usize) {
-        (0..count).for_each(|_| self.round_trip());
+        (0..count).for_each(|_| {
+            black_box(self.round_trip());
+        });
     }
 }
 
-fn exchange(buffer: &mut Vec<u8>, message: &impl Serialize) {
+fn exchange(buffer: &mut Vec<u8>, message: &impl Serialize) -> usize {
     buffer.clear();
     serde_json::to_writer(&mut *buffer, message).expect("memory takes everything");
     let read: Read<'_> = serde_json::from_slice(buffer).expect("what was written can be read");
     black_box((read.id, read.params, read.result));
+    buffer.len()
 }

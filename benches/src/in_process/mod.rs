@@ -27,23 +27,26 @@ trait RoundTrips {
 /// Whose round trips.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Party {
-    Floor,
+    Floor(Era),
     Engine(Era),
     Rmcp(Era),
 }
 
 impl Party {
-    const ALL: [Self; 5] = [
-        Self::Floor,
+    /// The floor is the first of its era.
+    const ALL: [Self; 6] = [
+        Self::Floor(Era::Legacy),
         Self::Engine(Era::Legacy),
-        Self::Engine(Era::Modern),
         Self::Rmcp(Era::Legacy),
+        Self::Floor(Era::Modern),
+        Self::Engine(Era::Modern),
         Self::Rmcp(Era::Modern),
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Floor => "JSON floor",
+            Self::Floor(Era::Legacy) => "JSON floor, legacy",
+            Self::Floor(_) => "JSON floor, modern",
             Self::Engine(Era::Legacy) => "windlass, legacy",
             Self::Engine(_) => "windlass, modern",
             Self::Rmcp(Era::Legacy) => "rmcp, legacy",
@@ -57,7 +60,7 @@ impl Party {
 
     fn connected(self, payload: usize) -> Box<dyn RoundTrips> {
         match self {
-            Self::Floor => Box::new(floor::Floor::new(payload)),
+            Self::Floor(era) => Box::new(floor::Floor::new(era, payload)),
             Self::Engine(era) => Box::new(engine::Echoing::connected(era, payload)),
             Self::Rmcp(era) => Box::new(rmcp::Echoing::connected(era, payload)),
         }
@@ -81,7 +84,9 @@ pub(crate) fn count_trips(case: &[&str]) {
 
 pub(crate) fn section(quick: bool, aims: &mut Aims) {
     println!("\n# core: round trips in one process, client and server\n");
-    println!("  floor: serde_json writes and reads the same two messages, payloads borrowed; rmcp: a tokio duplex on a");
+    println!(
+        "  floor: serde_json writes and reads the same two messages, payloads borrowed; rmcp: a tokio duplex on a"
+    );
     println!("  current-thread runtime; allocations: all of a round trip, then those within the echo tool itself\n");
     if !instructions::can_be_counted() {
         println!("  valgrind is not installed: instructions are not counted\n");
@@ -89,11 +94,13 @@ pub(crate) fn section(quick: bool, aims: &mut Aims) {
     for payload in PAYLOADS {
         let mut table =
             Table::new([&size(payload), "instructions", "× floor", "µs", "× floor", "allocations", "of the tool"]);
-        let mut floor = None;
+        let mut base = (None, 0.0);
         let mut engines = Vec::new();
         for party in Party::ALL {
             let figures = measure(party, payload, quick);
-            let base = floor.get_or_insert((figures.instructions, figures.micros));
+            if matches!(party, Party::Floor(_)) {
+                base = (figures.instructions, figures.micros);
+            }
             let ratio = figures.instructions.zip(base.0).map(|(count, base)| count / base);
             let or_dash = |value: Option<String>| value.unwrap_or_else(|| "–".into());
             table.row(vec![

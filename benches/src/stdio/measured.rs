@@ -90,7 +90,8 @@ impl Measured {
     /// The better of two runs in each phase: what disturbs a measurement only ever makes it slower.
     pub(super) fn better(self, other: Self) -> Self {
         let (latency, rate) = (if self.median <= other.median { self } else { other }, self.rate.max(other.rate));
-        let in_flight = if self.rate >= other.rate { self.in_flight } else { other.in_flight };
+        let cpu = |it: &Self| it.in_flight.client_cpu + it.in_flight.server_cpu;
+        let in_flight = if cpu(&self) <= cpu(&other) { self.in_flight } else { other.in_flight };
         Self { rate, in_flight, ..latency }
     }
 }

@@ -42,7 +42,9 @@ pub(crate) fn section(quick: bool, era: Era, aims: &mut Aims) {
     println!("\n# stdio: client and server in two processes\n");
     println!("  ours: {}; rmcp: legacy, its fastest; {IN_FLIGHT} in flight: futures, or threads", era_name(era));
     println!("  where there are no futures; CPU: client + server, of one call; writes: calls of write by both,");
-    println!("  wake-ups by eventfd included; the best of several runs\n");
+    println!(
+        "  wake-ups by eventfd included; the best of several runs. On one core, aims for many in flight are judged by\n  CPU time, which neighbours on the machine do not change\n"
+    );
     for pinning in Pinning::BOTH {
         if let Err(why) = pinning.is_possible() {
             println!("  {}: {why}\n", pinning.name());

@@ -193,7 +193,8 @@ impl<T> Client<T> {
     }
 
     fn initialize(&mut self, version: ProtocolVersion, now: Instant) {
-        let retried = matches!(self.phase, Phase::Initializing { .. });
+        // After the last probe there is no way back to probing, or a server could go on like that for ever.
+        let retried = matches!(self.phase, Phase::Initializing { .. } | Phase::Probing { probes: MOST_PROBES, .. });
         self.phase = Phase::Initializing { retried };
         self.request_meta.clear();
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
@@ -234,7 +235,7 @@ impl<T> Client<T> {
 
     fn initialize_refused(&mut self, error: RpcError, retried: bool, now: Instant) {
         // Servers ought to make a counter-offer, but some name what they speak in an error instead; and a server that
-        // was legacy when its era was cached may be modern by now.
+        // was legacy when its era was cached may be modern by now, as may one that was slow to answer the probe.
         let offered = supported_by(&error);
         let negotiation = self.config.negotiation;
         if !retried {
@@ -242,8 +243,7 @@ impl<T> Client<T> {
                 return self.initialize(legacy, now);
             }
             let modern = common_version(&offered, negotiation, Era::Modern);
-            if let (Negotiation::Cached(Era::Legacy), true) = (negotiation, modern.is_some() || is_modern_error(&error))
-            {
+            if negotiation.allows(ProtocolVersion::LATEST) && (modern.is_some() || is_modern_error(&error)) {
                 return self.probe(modern.unwrap_or(ProtocolVersion::LATEST), MOST_PROBES, now);
             }
         }

@@ -24,10 +24,7 @@ macro_rules! until_cancelled {
 /// One part of a conversation.
 macro_rules! scene {
     ($name:ident, |$client:ident, $heard:ident| $body:block) => {
-        pub(super) async fn $name(
-            $client: &super::adapter::Client,
-            $heard: &std::sync::Arc<crate::heard::Heard>,
-        ) {
+        pub(super) async fn $name($client: &super::adapter::Client, $heard: &std::sync::Arc<crate::heard::Heard>) {
             $body
         }
     };

@@ -17,7 +17,7 @@ use windlass_schema_tests::{sessions, transcript};
 use windlass_sim::{Side, Weather};
 
 /// Simulated sessions in each revision and weather.
-const SEEDS: u64 = 20;
+const SEEDS: u64 = 10;
 
 fn main() -> ExitCode {
     let words: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();

@@ -1,6 +1,7 @@
 //! A client that answers whatever a server may ask.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::adapter::model::*;
 use super::adapter::{Client, ClientBuilder, RpcError};
@@ -9,6 +10,8 @@ use crate::peer::Peer;
 
 /// What the user is called.
 pub(super) const NAME: &str = "Ada";
+/// An interpreter may take its time to start, and a server that is late with its first answer counts as a legacy one.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The roots, in order.
 pub(super) const ROOTS: [&str; 2] = ["file:///one", "file:///two"];
 
@@ -17,6 +20,7 @@ pub(super) fn helpful(peer: &Peer, heard: &Arc<Heard>) -> ClientBuilder {
     let (notified, asked) = (heard.clone(), heard.clone());
     Client::builder("windlass-peer-tests", "1.0.0")
         .negotiation(peer.negotiation)
+        .configure(|config| config.probe_timeout = PATIENCE)
         .on_notification(move |notification| notified.notification(notification))
         .on_malformed(|detail| panic!("the server said what is no message: {detail}"))
         .on_elicit_with_urls(move |params| {
