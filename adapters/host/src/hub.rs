@@ -30,8 +30,6 @@ pub struct Hub<M> {
     clock: Clock,
     connector: Connector,
     stream: Option<(ConnId, Endpoint)>,
-    /// Whether the peer sends nothing more. The end of a stream is readable for ever.
-    input_ended: bool,
     stderr: Option<StderrTail>,
     grace: Grace,
     ending: Arc<Ending>,
@@ -75,7 +73,6 @@ impl<M: Machine> Hub<M> {
             clock,
             connector,
             stream: None,
-            input_ended: false,
             stderr: None,
             grace,
             ending: Arc::new(Ending::default()),
@@ -91,7 +88,7 @@ impl<M: Machine> Hub<M> {
                 continue;
             }
             let conn = self.stream.as_ref().map(|(conn, _)| *conn);
-            let read = !self.input_ended && conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
+            let read = conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
             return Interest { deadline, read, write, finished: self.finished };
         }
@@ -121,7 +118,6 @@ impl<M: Machine> Hub<M> {
         match self.connector.open() {
             Ok(endpoint) => {
                 self.stderr = stderr_of(&endpoint);
-                self.input_ended = false;
                 self.stream = Some((conn, endpoint));
             }
             Err(error) => self.machine.conn_failed(conn, error, self.clock.now()),
@@ -187,13 +183,13 @@ impl<M: Machine> Hub<M> {
         let Some((conn, endpoint)) = &self.stream else { return Ok(()) };
         let conn = *conn;
         let buffer = self.machine.read_buf(conn);
-        if self.input_ended || buffer.is_empty() {
+        if buffer.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let outcome = endpoint.read(buffer);
         let now = self.clock.now();
         match outcome {
-            Ok(0) => self.end_input(conn, now),
+            Ok(0) => self.machine.read_eof(conn, now),
             Ok(count) => self.machine.read_done(conn, count, now),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
             Err(error) => self.broke(conn, &error, now),
@@ -229,15 +225,10 @@ impl<M: Machine> Hub<M> {
             }
             // A writer may live on in a grandchild; for us the peer is gone all the same.
             _ => {
-                self.end_input(conn, now);
+                self.machine.read_eof(conn, now);
                 false
             }
         }
-    }
-
-    fn end_input(&mut self, conn: ConnId, now: Instant) {
-        self.input_ended = true;
-        self.machine.read_eof(conn, now);
     }
 
     /// The stream failed in the runtime's hands.

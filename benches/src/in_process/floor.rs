@@ -27,21 +27,23 @@ struct Request<'a> {
 
 #[derive(Serialize)]
 struct Params<'a> {
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    meta: Option<RequestMeta<'a>>,
+    #[serde(rename = "_meta")]
+    meta: RequestMeta<'a>,
     name: &'a str,
     arguments: Arguments<'a>,
 }
 
-/// What a modern request says of its client.
+/// What a request says of itself and, in the modern era, of its client.
 #[derive(Serialize)]
 struct RequestMeta<'a> {
-    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-    protocol_version: &'a str,
-    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
-    client_info: Info<'a>,
-    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
-    client_capabilities: Nothing,
+    #[serde(rename = "progressToken")]
+    progress_token: i64,
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion", skip_serializing_if = "Option::is_none")]
+    protocol_version: Option<&'a str>,
+    #[serde(rename = "io.modelcontextprotocol/clientInfo", skip_serializing_if = "Option::is_none")]
+    client_info: Option<Info<'a>>,
+    #[serde(rename = "io.modelcontextprotocol/clientCapabilities", skip_serializing_if = "Option::is_none")]
+    client_capabilities: Option<Nothing>,
 }
 
 #[derive(Serialize)]
@@ -117,11 +119,12 @@ impl Floor {
     /// Writes and reads both messages, and says how long they were.
     fn round_trip(&mut self) -> [usize; 2] {
         let (text, modern, info) = (&*self.text, self.era == Era::Modern, || Info { name: "bench", version: "1" });
-        let meta = modern.then(|| RequestMeta {
-            protocol_version: "2026-07-28",
-            client_info: info(),
-            client_capabilities: Nothing {},
-        });
+        let meta = RequestMeta {
+            progress_token: 7,
+            protocol_version: modern.then_some("2026-07-28"),
+            client_info: modern.then(info),
+            client_capabilities: modern.then_some(Nothing {}),
+        };
         let params = Params { meta, name: "echo", arguments: Arguments { text } };
         let request = Request { jsonrpc: "2.0", id: 7, method: "tools/call", params };
         let request = exchange(&mut self.buffer, &request);

@@ -94,7 +94,8 @@ impl<T> Client<T> {
         self.phase = Phase::Probing { version, probes };
         self.request_meta = self.meta_for(version);
         let meta = core::mem::take(&mut self.request_meta);
-        let timeout = match self.may_be_legacy() {
+        // A server that is probed again has shown that it is modern: its silence says nothing about the era.
+        let timeout = match self.may_be_legacy() && probes == 1 {
             true => self.config.probe_timeout,
             false => self.config.handshake_timeout,
         };
@@ -154,10 +155,11 @@ impl<T> Client<T> {
     }
 
     pub(super) fn probe_expired(&mut self, after: Duration, now: Instant) {
-        if self.may_be_legacy() {
-            self.initialize(ProtocolVersion::LATEST_LEGACY, now);
-        } else {
-            self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after }));
+        match self.phase {
+            Phase::Probing { probes: 1, .. } if self.may_be_legacy() => {
+                self.initialize(ProtocolVersion::LATEST_LEGACY, now);
+            }
+            _ => self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after })),
         }
     }
 

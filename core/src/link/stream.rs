@@ -108,7 +108,8 @@ impl Stream {
     }
 
     pub(super) fn read_buf(&mut self, limits: &Limits) -> &mut [u8] {
-        if self.life.stage != Stage::Open {
+        // The end of a stream stays readable; a driver that asks before it reads is not kept busy by it.
+        if self.life.stage != Stage::Open || self.reader.end != End::NotYet {
             return &mut [];
         }
         // A line just beyond the limit must be seen to be too long.

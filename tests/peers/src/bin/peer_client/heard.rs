@@ -46,7 +46,7 @@ impl Heard {
         std::mem::take(&mut self.questions.lock().unwrap())
     }
 
-    /// From now on the user declines what he is asked, or not.
+    /// Whether the user declines what is asked from now on.
     pub(crate) fn decline(&self, declining: bool) {
         self.declining.store(declining, Ordering::SeqCst);
     }

@@ -5,7 +5,6 @@
 //! TEXT is what to talk about: `everything` with the reference server, `workshop` with the servers beside this package,
 //! `revisions` for all legacy revisions in turn. WANTED is the era to ask for (`automatic`, `legacy` or a revision), and
 //! EXPECTED the revision that must come out of it.
-#![cfg(unix)]
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 

@@ -1,5 +1,4 @@
 //! Our server, on the runtime that is named: `peer_server RUNTIME`.
-#![cfg(unix)]
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 
