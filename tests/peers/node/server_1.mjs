@@ -33,7 +33,7 @@ tool("count", { steps: z.number().int() }, async ({ steps }, extra) => {
         const params = { progressToken, progress: step, total: steps, message: `step ${step}` };
         await extra.sendNotification({ method: "notifications/progress", params });
     }
-    return text(`countet ${steps}`);
+    return text(`counted ${steps}`);
 });
 
 tool("log", {}, async () => {

@@ -1,4 +1,4 @@
-"""The client of the tests on the Python SDK 1.x, against our server: `client_1.py ERA COMMAND ARGUMENTS…`."""
+"""The client of the tests on the Python SDK 1.x, against our server: `client_1.py REVISION COMMAND ARGUMENTS…`."""
 
 import sys
 

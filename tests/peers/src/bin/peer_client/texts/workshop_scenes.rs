@@ -119,10 +119,10 @@ scene!(logging, |client, heard| {
         (LoggingLevel::Debug, &[(LoggingLevel::Debug, "\"a detail\""), (LoggingLevel::Warning, "\"a warning\"")][..]),
         (LoggingLevel::Warning, &[(LoggingLevel::Warning, "\"a warning\"")]),
     ] {
-        wait!(client.set_log_level(level.clone())).unwrap();
+        wait!(client.set_log_level(level)).unwrap();
         heard.take_log();
         wait!(client.call_tool("log", json!({}))).unwrap();
-        let expected: Vec<_> = expected.iter().map(|(level, text)| (level.clone(), text.to_string())).collect();
+        let expected: Vec<_> = expected.iter().map(|(level, text)| (*level, text.to_string())).collect();
         assert_eq!(heard.take_log(), expected, "at {level:?}");
     }
 });
