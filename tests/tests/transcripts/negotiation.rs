@@ -70,6 +70,18 @@ fn a_legacy_server_stays_silent() {
 }
 
 #[test]
+fn a_modern_server_is_slow_to_start() {
+    let mut sim = automatic();
+    sim.run_for(Duration::from_secs(3));
+    // It was taken for a legacy server; what it answers to the handshake shows what it is.
+    let refused =
+        r#"{"code":-32022,"message":"unsupported","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}"#;
+    tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":2,"error":{refused}}}"#));
+    tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":3,"result":{DISCOVERED}}}"#));
+    close_and_expect(&mut sim, "negotiate_modern_slow");
+}
+
+#[test]
 fn a_legacy_server_exits_on_the_probe() {
     let mut sim = automatic();
     sim.server.exit();
