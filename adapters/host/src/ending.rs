@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::endpoint::Endpoint;
 use crate::{Grace, OutputPump};
+
+/// How long a client may take to read the last words.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The end of streams and children, which takes its time in the background.
 #[derive(Debug, Default)]
@@ -36,7 +40,7 @@ impl Ending {
             self.lock().open += 1;
             let ending = self.clone();
             std::thread::spawn(move || {
-                let _ = pump.finish();
+                let _ = pump.finish_within(LAST_WORDS);
                 ending.ended();
             });
         }

@@ -6,7 +6,9 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
@@ -88,7 +90,7 @@ impl OwnStdio {
             None => pump_input(original_input)?,
         };
         let (output, pump) = match reopen_pipe(&original_output, OFlags::WRONLY) {
-            Some(output) => (output, OutputPump { thread: None }),
+            Some(output) => (output, OutputPump { done: None }),
             None => pump_output(original_output)?,
         };
         dup2_stdin(null)?;
@@ -100,13 +102,13 @@ impl OwnStdio {
 /// The thread that writes our output, where one is needed.
 #[derive(Debug)]
 pub struct OutputPump {
-    thread: Option<JoinHandle<io::Result<()>>>,
+    done: Option<Receiver<io::Result<()>>>,
 }
 
 impl OutputPump {
     /// Whether there is a thread to wait for.
     pub fn is_running(&self) -> bool {
-        self.thread.is_some()
+        self.done.is_some()
     }
 
     /// Waits until all output has been written. [`OwnStdio::output`] has to be closed before, duplicates included.
@@ -115,8 +117,18 @@ impl OutputPump {
     ///
     /// When it could not be written, for instance because the client is gone.
     pub fn finish(self) -> io::Result<()> {
-        let Some(thread) = self.thread else { return Ok(()) };
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes standard output panicked")))
+        let Some(done) = self.done else { return Ok(()) };
+        done.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that writes standard output panicked")))
+    }
+
+    /// The same, but no longer than this: a client that does not read is not waited for.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be written, or not in time.
+    pub fn finish_within(self, patience: Duration) -> io::Result<()> {
+        let Some(done) = self.done else { return Ok(()) };
+        done.recv_timeout(patience).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -157,9 +169,12 @@ fn pump_output(original: OwnedFd) -> io::Result<(OwnedFd, OutputPump)> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     ours.shutdown(Shutdown::Read)?;
-    let thread =
-        thread::Builder::new().name("windlass-stdout".into()).spawn(move || pump(&theirs, &File::from(original)))?;
-    Ok((ours.into(), OutputPump { thread: Some(thread) }))
+    let (tell, done) = mpsc::channel();
+    thread::Builder::new().name("windlass-stdout".into()).spawn(move || {
+        // Whoever does not wait any more does not want to know.
+        let _ = tell.send(pump(&theirs, &File::from(original)));
+    })?;
+    Ok((ours.into(), OutputPump { done: Some(done) }))
 }
 
 /// Moves bytes until the source ends.

@@ -3,20 +3,16 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::measured::{Latencies, Measured, Phase};
+use super::measured::{Measured, PerCall, Phase};
 use super::start::Started;
-use super::{IN_FLIGHT, Plan};
+use super::{IN_FLIGHT, Plan, phases};
 use crate::in_process::engine::Pair;
 
 /// Bytes to read at a time: what a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
-
-/// How many calls come before those that count.
-const WARM_UP: usize = 100;
 
 /// A line of this length, its end included.
 fn line(length: usize) -> Vec<u8> {
@@ -51,15 +47,7 @@ pub(super) fn call(started: Started, plan: &Plan) -> Measured {
         request: line(Pair::wire_lengths(plan.era, plan.payload).to_server),
         buffer: vec![0; READ_BYTES],
     };
-    (0..WARM_UP).for_each(|_| pipe.round_trip());
-    let phase = Phase::begin(child.id(), plan.phase);
-    let mut latencies = Latencies::default();
-    while phase.goes_on() {
-        let began = Instant::now();
-        pipe.round_trip();
-        latencies.add(began.elapsed());
-    }
-    let (_, sequential) = phase.end(latencies.count());
+    let (latencies, sequential) = phases::one_after_the_other(child.id(), plan, || pipe.round_trip());
     let in_flight = pipe.many_at_once(Phase::begin(child.id(), plan.phase));
     drop(pipe);
     child.wait().expect("the server ends");
@@ -86,7 +74,7 @@ impl Pipe {
     }
 
     /// Keeps as many lines under way as others keep calls, a write for each.
-    fn many_at_once(&mut self, phase: Phase) -> (f64, super::measured::PerCall) {
+    fn many_at_once(&mut self, phase: Phase) -> (f64, PerCall) {
         rustix::io::ioctl_fionbio(&self.to_server, true).expect("a pipe need not block");
         rustix::io::ioctl_fionbio(&self.from_server, true).expect("a pipe need not block");
         let (mut calls, mut under_way, mut written) = (0, 0, 0);

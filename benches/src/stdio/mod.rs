@@ -8,6 +8,7 @@ mod cost;
 mod measured;
 mod ours;
 mod party;
+mod phases;
 mod pinning;
 mod report;
 mod rmcp;

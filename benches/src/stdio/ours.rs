@@ -1,23 +1,16 @@
 //! Our clients and servers. One text serves all runtimes with futures, another those without.
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Instant;
 
-use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use windlass::client::Negotiation;
 use windlass::model::{CallToolResult, Era, Tool};
 use windlass_host::sync::Drive;
 use windlass_host::{Endpoint, asynchronous, sync};
 
-use super::measured::{Latencies, Measured, Phase};
+use super::measured::Measured;
 use super::start::Started;
-use super::{IN_FLIGHT, Plan};
-
-/// How many calls come before those that count.
-const WARM_UP: usize = 100;
+use super::{Plan, phases};
 
 /// What `echo` takes.
 #[derive(Serialize, Deserialize)]
@@ -48,32 +41,10 @@ pub(super) async fn call_async<R: asynchronous::Runtime>(started: Started, plan:
     let client = client.connect(endpoint).await.expect("the server accepts");
     let text = text(plan);
     let round_trip = async || check(&client.call_tool("echo", &text).await.expect("the call is answered"));
-    for _ in 0..WARM_UP {
-        round_trip().await;
-    }
-    let phase = Phase::begin(child.id(), plan.phase);
-    let mut latencies = Latencies::default();
-    while phase.goes_on() {
-        let began = Instant::now();
-        round_trip().await;
-        latencies.add(began.elapsed());
-    }
-    let (_, sequential) = phase.end(latencies.count());
-
-    let phase = Phase::begin(child.id(), plan.phase);
-    let lane = async || {
-        let mut calls = 0;
-        while phase.goes_on() {
-            round_trip().await;
-            calls += 1;
-        }
-        calls
-    };
-    let calls: Vec<u64> = join_all((0..IN_FLIGHT).map(|_| lane())).await;
-    let in_flight = phase.end(calls.iter().sum());
+    let measured = phases::of_futures(child.id(), plan, round_trip).await;
     client.close().await;
     child.wait().expect("the server ends");
-    Measured::new(latencies, sequential, in_flight)
+    measured
 }
 
 pub(super) async fn answer_async<R: asynchronous::Runtime>() {
@@ -88,29 +59,10 @@ pub(super) fn call<D: Drive>(started: Started, plan: &Plan) -> Measured {
     let client = client.connect(endpoint).expect("the server accepts");
     let text = text(plan);
     let round_trip = || check(&client.call_tool("echo", &text).expect("the call is answered"));
-    (0..WARM_UP).for_each(|_| round_trip());
-    let phase = Phase::begin(child.id(), plan.phase);
-    let mut latencies = Latencies::default();
-    while phase.goes_on() {
-        let began = Instant::now();
-        round_trip();
-        latencies.add(began.elapsed());
-    }
-    let (_, sequential) = phase.end(latencies.count());
-
-    let phase = Phase::begin(child.id(), plan.phase);
-    let calls = AtomicU64::new(0);
-    let lane = || {
-        while phase.goes_on() {
-            round_trip();
-            calls.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    thread::scope(|scope| (0..IN_FLIGHT).for_each(|_| drop(scope.spawn(lane))));
-    let in_flight = phase.end(calls.load(Ordering::Relaxed));
+    let measured = phases::of_threads(child.id(), plan, round_trip);
     client.close();
     child.wait().expect("the server ends");
-    Measured::new(latencies, sequential, in_flight)
+    measured
 }
 
 pub(super) fn answer<D: Drive>() {

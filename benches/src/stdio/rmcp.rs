@@ -1,23 +1,17 @@
 //! rmcp's client and server.
 
-use std::time::Instant;
-
-use futures_util::future::join_all;
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientServiceExt, RoleServer, ServiceExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::runtime::{Builder, Runtime};
 use windlass::model::Era;
 
-use super::measured::{Latencies, Measured, Phase};
+use super::measured::Measured;
 use super::start::Started;
-use super::{IN_FLIGHT, Plan};
+use super::{Plan, phases};
 use crate::in_process::rmcp::{Echo, echo_params, lifecycle, round_trip};
 
 pub(super) use crate::in_process::rmcp::current_thread;
-
-/// How many calls come before those that count.
-const WARM_UP: usize = 100;
 
 pub(super) fn multi_thread() -> Runtime {
     Builder::new_multi_thread().enable_all().build().expect("the runtime starts")
@@ -30,32 +24,10 @@ pub(super) async fn call(started: Started, plan: &Plan) -> Measured {
     let input = ChildStdin::from_std(input).expect("the runtime takes a pipe");
     let client = ().serve_with_lifecycle((output, input), lifecycle(Era::Legacy)).await.expect("the server accepts");
     let params = echo_params(plan.payload);
-    for _ in 0..WARM_UP {
-        round_trip(&client, &params).await;
-    }
-    let phase = Phase::begin(child.id(), plan.phase);
-    let mut latencies = Latencies::default();
-    while phase.goes_on() {
-        let began = Instant::now();
-        round_trip(&client, &params).await;
-        latencies.add(began.elapsed());
-    }
-    let (_, sequential) = phase.end(latencies.count());
-
-    let phase = Phase::begin(child.id(), plan.phase);
-    let lane = async || {
-        let mut calls = 0;
-        while phase.goes_on() {
-            round_trip(&client, &params).await;
-            calls += 1;
-        }
-        calls
-    };
-    let calls: Vec<u64> = join_all((0..IN_FLIGHT).map(|_| lane())).await;
-    let in_flight = phase.end(calls.iter().sum());
+    let measured = phases::of_futures(child.id(), plan, async || round_trip(&client, &params).await).await;
     client.cancel().await.expect("the client ends");
     child.wait().expect("the server ends");
-    Measured::new(latencies, sequential, in_flight)
+    measured
 }
 
 /// The standard streams are taken within the runtime, which has to know them.

@@ -288,11 +288,13 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     duplicate: bool,
+    duplicate_id: bool,
 }
 
 impl<'a> Envelope<'a> {
     fn into_message(self) -> Result<Message<'a>, Malformed> {
-        let id = self.id.and_then(Id::from_raw);
+        // Of two ids neither is to be trusted: it could be that of somebody else's request.
+        let id = self.id.filter(|_| !self.duplicate_id).and_then(Id::from_raw);
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         let malformed = |kind, id: Option<Id>| Err(Malformed::new(kind, "").with(id, response));
         if self.duplicate {
@@ -375,7 +377,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                             continue;
                         }
                     };
-                    envelope.duplicate |= slot.replace(map.next_value()?).is_some();
+                    let duplicate = slot.replace(map.next_value()?).is_some();
+                    envelope.duplicate |= duplicate;
+                    envelope.duplicate_id |= duplicate && matches!(member, Member::Id);
                 }
                 Ok(envelope)
             }

@@ -84,7 +84,7 @@ impl<T, I> Session<T, I> {
 
     /// Answers a request with a result. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R, splice: Splice<'_>) {
-        let Some(request) = self.end(key) else { return };
+        let Some(request) = self.end(key).filter(|_| !self.overflows()) else { return };
         if let Err(error) = encode_result(self.outbox.tail(), &request.id, result, splice) {
             let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
             encode_error(self.outbox.tail(), Some(&request.id), false, &error);

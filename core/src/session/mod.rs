@@ -25,6 +25,8 @@ use serde::Serialize;
 pub(crate) struct Session<T, I> {
     pub(crate) limits: Limits,
     pub(crate) outbox: Outbox,
+    /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
+    overflowed: bool,
     next_number: i64,
     pending: BTreeMap<i64, Pending<T>>,
     deadlines: BTreeSet<(Instant, i64)>,
@@ -55,6 +57,7 @@ impl<T, I> Session<T, I> {
         Self {
             limits,
             outbox: Outbox::default(),
+            overflowed: false,
             next_number: 1,
             pending: BTreeMap::new(),
             deadlines: BTreeSet::new(),
@@ -75,11 +78,21 @@ impl<T, I> Session<T, I> {
 
     /// Whether the peer has stopped reading for so long that the connection is not worth keeping.
     pub(crate) fn is_overflowing(&self) -> bool {
-        self.outbox.len() > self.limits.outbox_hard_bytes
+        self.overflowed || self.outbox.len() > self.limits.outbox_hard_bytes
+    }
+
+    /// Whether the connection is as good as closed: handlers may say much before the machine is polled again, and what
+    /// cannot be sent is not to be kept.
+    pub(super) fn overflows(&mut self) -> bool {
+        self.overflowed = self.is_overflowing();
+        self.overflowed
     }
 
     /// Appends a notification of the engine's own, whose parameters always serialise.
     pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, splice: Splice<'_>) {
+        if self.overflows() {
+            return;
+        }
         let written = encode_notification(self.outbox.tail(), method, params, splice);
         debug_assert!(written.is_ok(), "{method}: {written:?}");
     }

@@ -2,7 +2,9 @@
 //!
 //! Every text is written once and compiled for each runtime. `words` holds what differs: how to wait, what a handler's
 //! body becomes, how to run things at once. The programs are parties to a conversation: `party_*` is a real server or
-//! an idle client on one runtime, `scripted` is a peer that misbehaves on purpose.
+//! a client on one runtime, `scripted` is a peer that misbehaves on purpose.
 
+#[cfg(unix)]
+pub mod memory;
 #[cfg(unix)]
 pub mod pause;

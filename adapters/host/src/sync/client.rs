@@ -93,6 +93,11 @@ impl<D: Drive> Client<D> {
         self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
     }
 
+    /// What was ignored so far: answers that came late, lines that were no messages.
+    pub fn counters(&self) -> windlass::Counters {
+        self.core.hub().machine.counters()
+    }
+
     /// Why the connection is over, if it is.
     pub fn closed(&self) -> Option<CloseReason> {
         self.core.closed()

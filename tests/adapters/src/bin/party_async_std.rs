@@ -1,4 +1,4 @@
-//! A server, or an idle client, on async-std.
+//! A party to a conversation on async-std.
 
 use windlass_async_std as adapter;
 
@@ -10,6 +10,12 @@ mod words;
 mod party;
 #[path = "../served.rs"]
 mod served;
+#[path = "../swarm.rs"]
+mod swarm;
+
+mod runtime {
+    pub(super) use async_std::task::spawn;
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

@@ -1,4 +1,4 @@
-//! A server, or an idle client, on plain threads.
+//! A party to a conversation on plain threads.
 
 use windlass_blocking as adapter;
 
@@ -10,6 +10,8 @@ mod words;
 mod party;
 #[path = "../served.rs"]
 mod served;
+#[path = "../swarm.rs"]
+mod swarm;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

@@ -1,4 +1,4 @@
-//! A server, or an idle client, on mio.
+//! A party to a conversation on mio.
 
 use windlass_mio as adapter;
 
@@ -10,6 +10,8 @@ mod words;
 mod party;
 #[path = "../served.rs"]
 mod served;
+#[path = "../swarm.rs"]
+mod swarm;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

@@ -1,4 +1,4 @@
-//! A server, or an idle client, on smol.
+//! A party to a conversation on smol.
 
 use windlass_smol as adapter;
 
@@ -10,6 +10,12 @@ mod words;
 mod party;
 #[path = "../served.rs"]
 mod served;
+#[path = "../swarm.rs"]
+mod swarm;
+
+mod runtime {
+    pub(super) use smol::spawn;
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

@@ -1,4 +1,4 @@
-//! A server, or an idle client, on tokio.
+//! A party to a conversation on tokio.
 
 use windlass_tokio as adapter;
 
@@ -10,6 +10,17 @@ mod words;
 mod party;
 #[path = "../served.rs"]
 mod served;
+#[path = "../swarm.rs"]
+mod swarm;
+
+mod runtime {
+    pub(super) fn spawn<V: Send + 'static>(
+        future: impl Future<Output = V> + Send + 'static,
+    ) -> impl Future<Output = V> {
+        let task = tokio::spawn(future);
+        async { task.await.unwrap() }
+    }
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

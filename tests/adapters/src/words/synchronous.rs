@@ -53,6 +53,13 @@ macro_rules! program {
     };
 }
 
+/// Something that several texts do.
+macro_rules! step {
+    ($name:ident($($argument:ident: $type:ty),*), $body:block) => {
+        pub(crate) fn $name($($argument: $type),*) $body
+    };
+}
+
 /// A test.
 macro_rules! case {
     ($name:ident, $body:block) => {

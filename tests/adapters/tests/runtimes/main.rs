@@ -11,6 +11,8 @@ mod watchdog;
 /// What holds everywhere.
 macro_rules! cases {
     () => {
+        #[path = "cases/answering_wrongly.rs"]
+        mod answering_wrongly;
         #[path = "cases/calling_back.rs"]
         mod calling_back;
         #[path = "cases/cancelling.rs"]
@@ -21,10 +23,14 @@ macro_rules! cases {
         mod dying;
         #[path = "cases/ending.rs"]
         mod ending;
+        #[path = "cases/enduring.rs"]
+        mod enduring;
         #[path = "cases/eras.rs"]
         mod eras;
         #[path = "cases/failing.rs"]
         mod failing;
+        #[path = "cases/flooding.rs"]
+        mod flooding;
         #[path = "cases/inputs.rs"]
         mod inputs;
         #[path = "cases/listening.rs"]
@@ -39,6 +45,8 @@ macro_rules! cases {
         mod served;
         #[path = "cases/serving.rs"]
         mod serving;
+        #[path = "../../src/swarm.rs"]
+        mod swarm;
         #[path = "cases/talking.rs"]
         mod talking;
     };

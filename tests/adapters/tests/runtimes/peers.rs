@@ -24,7 +24,7 @@ pub(crate) fn server(party: &str) -> Command {
     Command::new(party).arg("serve")
 }
 
-/// A peer that misbehaves in the manner that is named.
-pub(crate) fn scripted(manner: &str) -> Command {
-    Command::new(SCRIPTED).arg(manner)
+/// A peer that misbehaves in the ways that are named, with spaces in between.
+pub(crate) fn scripted(faults: &str) -> Command {
+    Command::new(SCRIPTED).args(faults.split(' '))
 }

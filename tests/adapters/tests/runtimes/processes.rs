@@ -1,7 +1,10 @@
 //! What the system says of processes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -40,17 +43,35 @@ pub(crate) fn kill(pid: u32) {
 /// A server that a test talks to by raw lines.
 pub(crate) struct RawServer {
     child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    input: Option<File>,
+    output: Option<BufReader<File>>,
 }
 
 impl RawServer {
-    /// Starts a server and introduces a legacy client.
+    /// Starts a server on pipes and introduces a legacy client.
     pub(crate) fn start(party: &str) -> Self {
         let mut command = Command::new(party);
-        command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Self::spawn(command);
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self::introduced(child, input.into(), output.into())
+    }
+
+    /// The same on sockets, which some clients give to their servers.
+    pub(crate) fn start_on_sockets(party: &str) -> Self {
+        let ((their_input, input), (output, their_output)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        let mut command = Command::new(party);
+        command.stdin(OwnedFd::from(their_input)).stdout(OwnedFd::from(their_output));
+        Self::introduced(Self::spawn(command), input.into(), output.into())
+    }
+
+    /// Takes the command, so that what belongs to the child is not held open by us.
+    fn spawn(mut command: Command) -> Child {
+        command.arg("serve_measured").stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn introduced(child: Child, input: OwnedFd, output: OwnedFd) -> Self {
+        let (input, output) = (Some(File::from(input)), Some(BufReader::new(File::from(output))));
         let mut server = Self { child, input, output };
         server.say(concat!(
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"#,
@@ -62,7 +83,12 @@ impl RawServer {
     }
 
     pub(crate) fn say(&mut self, line: &str) {
-        writeln!(self.input.as_ref().unwrap(), "{line}").unwrap();
+        self.try_say(line).unwrap();
+    }
+
+    /// Fails when the server does not listen any more.
+    pub(crate) fn try_say(&mut self, line: &str) -> io::Result<()> {
+        self.input.as_ref().unwrap().write_all(format!("{line}\n").as_bytes())
     }
 
     pub(crate) fn call_tool(&mut self, id: u32, name: &str) {
@@ -72,12 +98,18 @@ impl RawServer {
     /// The next line; empty at the end.
     pub(crate) fn hear(&mut self) -> String {
         let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
+        self.output.as_mut().unwrap().read_line(&mut line).unwrap();
         line
     }
 
     pub(crate) fn end_input(&mut self) {
         self.input = None;
+    }
+
+    /// Lets go of both directions at once, as a client does that dies.
+    pub(crate) fn hang_up(&mut self) {
+        self.input = None;
+        self.output = None;
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -88,6 +120,13 @@ impl RawServer {
     pub(crate) fn wait_for_exit(&mut self) {
         let pid = Pid::from_child(&self.child);
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+    }
+
+    /// Waits for the exit, and tells how much memory it took to serve us, at most.
+    pub(crate) fn peak_kilobytes(&mut self) -> u64 {
+        let mut last_words = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut last_words).unwrap();
+        last_words.lines().next().and_then(|line| line.parse().ok()).unwrap_or_else(|| panic!("it said {last_words:?}"))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::OWN_SERVER;
 use super::adapter::Client;
 use super::eras::{ERAS, in_era};
+use super::{OWN_SERVER, swarm};
 use crate::peers::{PARTIES, server};
 
-const CALLERS: usize = 16;
-const CALLS: usize = 200;
+/// All callers together, in each era. `party_* swarm 100000 PROGRAM` makes as many as one likes.
+const CALLS: usize = 10_000;
 
 /// Several times what a pipe holds.
 const LARGE: usize = 250_000;
@@ -16,21 +16,7 @@ const LARGE: usize = 250_000;
 case!(every_one_of_many_callers_gets_its_own_answers, {
     for negotiation in ERAS {
         let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
-        let callers: Vec<_> = (0..CALLERS)
-            .map(|caller| {
-                let client = client.clone();
-                start!({
-                    for call in 0..CALLS {
-                        let text = format!("{caller}/{call}");
-                        let echoed = wait!(client.call_tool("echo", json!({ "text": text }))).unwrap();
-                        assert_eq!(echoed.text_content(), text);
-                    }
-                })
-            })
-            .collect();
-        for caller in callers {
-            join!(caller);
-        }
+        wait!(swarm::call_at_once(&client, CALLS));
         wait!(client.close());
     }
 });

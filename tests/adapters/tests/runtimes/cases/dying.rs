@@ -1,27 +1,31 @@
 //! Servers that die.
 
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::client::Negotiation;
-use super::adapter::{CallError, Client, CloseReason, Error, SendError};
+use super::adapter::{CallError, Client, CloseReason, Command, Error, SendError};
 use super::eras::{ERAS, in_era};
-use crate::peers::{SHORT_GRACE, scripted, server};
+use crate::peers::{SCRIPTED, SHORT_GRACE, scripted, server};
 use crate::processes;
+
+/// How many calls are open when a server dies.
+const OPEN_CALLS: usize = 100;
 
 case!(a_server_that_is_killed_completes_every_open_call, {
     for negotiation in ERAS {
         let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
         let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
-        let open: Vec<_> = (0..20)
+        let open: Vec<_> = (0..OPEN_CALLS)
             .map(|_| {
                 let client = client.clone();
                 start!({ wait!(client.call_tool("never", json!({}))) })
             })
             .collect();
-        while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "20 0" {}
+        while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != format!("{OPEN_CALLS} 0") {}
         let killed = Instant::now();
         processes::kill(pid);
         for call in open {
@@ -44,6 +48,38 @@ case!(a_server_that_dies_in_a_call_fails_it_with_a_reason, {
     let outcome = wait!(client.call_tool("echo", json!({"text": "last words"})));
     assert!(matches!(outcome, Err(Error::Call(CallError::Closed(CloseReason::PeerClosed)))), "{outcome:?}");
     assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+});
+
+case!(a_server_that_ends_in_the_middle_of_its_answer_fails_it_with_a_reason, {
+    let (tell, told) = channel();
+    let builder = in_era(Negotiation::Automatic).on_malformed(move |detail| tell.send(detail).unwrap());
+    let client = wait!(builder.connect(scripted("half_answer"))).unwrap();
+    let outcome = wait!(client.call_tool("echo", json!({"text": "cut off"})));
+    assert!(matches!(outcome, Err(Error::Call(CallError::Closed(CloseReason::PeerClosed)))), "{outcome:?}");
+    assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+    let told: Vec<_> = told.try_iter().collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("ended inside a message"), "{told:?}");
+});
+
+case!(a_server_that_dies_and_leaves_a_child_that_holds_its_output_is_found_out_in_time, {
+    let script = r#"sleep 600 & echo "$!" >&2; exec "$0" dies_in_call"#;
+    let (tell, told) = channel();
+    let command = Command::new("sh").args(["-c", script, SCRIPTED]).on_stderr(move |line| {
+        let _ = tell.send(line.to_owned());
+    });
+    let builder = in_era(Negotiation::Legacy).grace(SHORT_GRACE).timeout(Duration::from_millis(300));
+    let client = wait!(builder.connect(command)).unwrap();
+    let grandchild: u32 = told.recv().unwrap().parse().unwrap();
+    assert!(processes::lives(grandchild));
+    let started = Instant::now();
+    // The end of the stream does not come: all that there is to see is the silence, and that nobody reads.
+    let outcome = wait!(client.call_tool("echo", json!({"text": "last words"})));
+    assert!(matches!(outcome, Err(Error::Call(_))), "{outcome:?}");
+    while wait!(client.ping()).is_ok() {}
+    assert_eq!(wait!(client.wait_closed()), CloseReason::PeerClosed);
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    eventually!("the grandchild is gone", !processes::lives(grandchild));
 });
 
 case!(waiting_for_the_end_does_not_keep_others_from_calling, {

@@ -65,3 +65,19 @@ case!(a_server_that_heeds_nothing_is_gone_with_its_own_children, {
     assert!(!processes::exists(pids[0]));
     assert!(!processes::lives(pids[1]), "the grandchild");
 });
+
+case!(a_server_that_heeds_nothing_and_says_nothing_is_given_up_and_gone, {
+    let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" mute stubborn"#;
+    let command = Command::new("sh").args(["-c", script, SCRIPTED]);
+    let builder = Client::builder("ender", "1.0").grace(SHORT_GRACE).configure(|config| {
+        config.probe_timeout = Duration::from_millis(50);
+        config.handshake_timeout = Duration::from_millis(50);
+    });
+    let started = Instant::now();
+    let Err(error) = wait!(builder.connect(command)) else { panic!("it says nothing") };
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(error.to_string().contains("did not answer the handshake"), "{error}");
+    let pids: Vec<u32> = error.stderr[0].split(' ').map(|pid| pid.parse().unwrap()).collect();
+    assert!(!processes::exists(pids[0]));
+    assert!(!processes::lives(pids[1]), "the grandchild");
+});

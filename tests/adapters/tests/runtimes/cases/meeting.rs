@@ -9,6 +9,9 @@ use super::adapter::{Client, CloseReason, Command, ConnectError, Connector, Endp
 use crate::peers::scripted;
 use windlass::NegotiationError;
 
+/// Less than the time that a server has to answer the probe.
+const AT_ONCE: Duration = Duration::from_millis(2_500);
+
 /// `unwrap_err`, for a client that has nothing to show.
 fn refusal(outcome: Result<Client, ConnectError>) -> ConnectError {
     match outcome {
@@ -43,10 +46,59 @@ case!(a_server_that_says_nothing_is_given_up, {
     assert!(started.elapsed() < Duration::from_secs(5));
 });
 
+case!(whatever_else_is_answered_to_the_probe_means_a_legacy_server, {
+    for answer in [
+        r#"{"error":{"code":-32000,"message":"?"}}"#,
+        r#"{"error":{"code":-32600,"message":"?"}}"#,
+        r#"{"error":{"code":-32602,"message":"?"}}"#,
+        r#"{"error":{"code":-32700,"message":"?"}}"#,
+        r#"{"error":{"code":0,"message":"?"}}"#,
+        r#"{"error":{"code":404,"message":"?","data":[1]}}"#,
+        r#"{"error":"no"}"#,
+        r#"{"error":{"code":"no"}}"#,
+        r#"{"result":{}}"#,
+        r#"{"result":null}"#,
+        r#"{"result":{"supportedVersions":[]}}"#,
+    ] {
+        let started = Instant::now();
+        let client = wait!(Client::connect(scripted(&format!("probe_answer={answer}")))).unwrap();
+        assert!(started.elapsed() < AT_ONCE, "{answer} took {:?}", started.elapsed());
+        assert_eq!(client.peer().version, ProtocolVersion::V2025_06_18, "{answer}");
+        assert_eq!(wait!(client.call_tool("echo", json!({"text": "odd"}))).unwrap().text_content(), "odd");
+        wait!(client.close());
+    }
+});
+
+case!(a_modern_server_that_refuses_is_not_taken_for_a_legacy_one, {
+    for (answer, named) in [
+        (r#"{"error":{"code":-32021,"message":"no-sampling"}}"#, "no-sampling"),
+        (r#"{"error":{"code":-32022,"message":"?","data":{"supported":["2099-01-01"]}}}"#, "2099-01-01"),
+        (r#"{"error":{"code":-32022,"message":"?"}}"#, "none"),
+        (r#"{"result":{"supportedVersions":["2099-01-01"],"capabilities":{}}}"#, "2099-01-01"),
+    ] {
+        let started = Instant::now();
+        let error = refusal(wait!(Client::connect(scripted(&format!("probe_answer={answer}")))));
+        assert!(started.elapsed() < AT_ONCE, "{answer} took {:?}", started.elapsed());
+        assert!(matches!(error.reason, CloseReason::Negotiation(_)), "{error}");
+        assert!(error.to_string().contains(named), "{error}");
+    }
+});
+
 case!(a_server_of_an_unknown_revision_is_named, {
-    let error = refusal(wait!(Client::connect(scripted("unknown_revision"))));
-    assert!(matches!(error.reason, CloseReason::Negotiation(NegotiationError::NoCommonVersion { .. })), "{error}");
-    assert!(error.to_string().contains("1999-12-31"), "{error}");
+    for revision in ["1999-12-31", "2099-12-31", "tomorrow"] {
+        let started = Instant::now();
+        let error = refusal(wait!(Client::connect(scripted(&format!("revision={revision}")))));
+        assert!(matches!(error.reason, CloseReason::Negotiation(NegotiationError::NoCommonVersion { .. })), "{error}");
+        assert!(error.to_string().contains(revision), "{error}");
+        assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
+    }
+});
+
+case!(a_server_that_ends_in_the_middle_of_its_first_line_is_an_error, {
+    let started = Instant::now();
+    let error = refusal(wait!(Client::connect(scripted("half_line"))));
+    assert!(matches!(error.reason, CloseReason::Negotiation(NegotiationError::ClosedEarly)), "{error}");
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
 });
 
 case!(a_program_that_is_not_there_is_named, {

@@ -60,3 +60,15 @@ case!(much_on_standard_error_blocks_nothing, {
     wait!(client.call_tool("complain", json!({"bytes": 200_000}))).unwrap();
     wait!(client.close());
 });
+
+case!(much_on_standard_error_before_the_handshake_blocks_nothing, {
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let counting = bytes.clone();
+    let command = scripted("stderr=200000").on_stderr(move |piece| {
+        counting.fetch_add(piece.len(), Ordering::SeqCst);
+    });
+    let client = wait!(Client::connect(command)).unwrap();
+    assert_eq!(wait!(client.call_tool("echo", json!({"text": "loud"}))).unwrap().text_content(), "loud");
+    wait!(client.close());
+    eventually!("everything was told, in pieces", bytes.load(Ordering::SeqCst) == 200_000);
+});
