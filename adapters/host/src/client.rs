@@ -417,11 +417,11 @@ macro_rules! all_pages {
 }
 pub(crate) use all_pages;
 
-/// The parameters of a tool's call.
-pub(crate) fn tool_params(name: &str, arguments: &impl Serialize) -> Result<windlass::model::CallToolParams, Error> {
-    let arguments =
-        windlass::Json::of(arguments).map_err(|error| Error::NotSent(SendError::Unencodable(error.to_string())))?;
-    Ok(windlass::model::CallToolParams::new(name).with_arguments(arguments))
+/// The parameters of a tool's call, whose arguments are written straight into the outbox.
+#[derive(Serialize)]
+pub(crate) struct ToolCall<'a, A> {
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a A,
 }
 
 /// The result of a call on a handle.

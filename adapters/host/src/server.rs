@@ -58,6 +58,9 @@ pub(crate) struct ServerCore<H: Clone> {
     closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
     /// Makes the driver look again.
     wake: Box<dyn Fn() + Send + Sync>,
+    /// Whether whoever answers writes the answer at once, rather than leaving it to the driver, which writes many
+    /// together.
+    eager: bool,
 }
 
 impl<H: Clone> ServerCore<H> {
@@ -65,6 +68,7 @@ impl<H: Clone> ServerCore<H> {
         settings: ServerSettings<H>,
         connector: Connector,
         wake: Box<dyn Fn() + Send + Sync>,
+        eager: bool,
     ) -> std::io::Result<Arc<Self>> {
         let ServerSettings { mut config, registry } = settings;
         let clock = Clock::new();
@@ -75,6 +79,7 @@ impl<H: Clone> ServerCore<H> {
             running: Mutex::default(),
             closed: Mutex::default(),
             wake,
+            eager,
         }))
     }
 
@@ -93,6 +98,10 @@ impl<H: Clone> ServerCore<H> {
             let mut hub = self.hub();
             let now = hub.now();
             hub.machine.respond(reply, outcome, now);
+            if self.eager {
+                // The driver is on another thread; the answer need not wait for it to wake up.
+                hub.flush();
+            }
         }
         (self.wake)();
     }

@@ -12,7 +12,9 @@ use windlass::{CloseReason, Json, RpcError};
 
 use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
-use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
+use crate::client::{
+    Answering, CallStyle, ClientCore, ClientSettings, ToolCall, all_pages, client_settings, no_handler,
+};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Driven, Interest, driven_by_hub};
@@ -108,12 +110,19 @@ impl<R: Runtime> Client<R> {
 
     /// Calls a tool with arguments that serialise as an object.
     pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
-        let params = crate::client::tool_params(name, &arguments)?;
-        self.call::<CallTool>(&params).await
+        self.make::<CallTool, _>(&ToolCall { name, arguments: &arguments }).await
     }
 
     /// Makes any typed call.
     pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        self.make::<M, _>(params).await
+    }
+
+    /// Makes a call of a method with parameters that are written as its own would be.
+    async fn make<M: Method, P: Serialize>(&self, params: &P) -> Result<M::Output, Error>
     where
         M::Output: Send + 'static,
     {

@@ -184,7 +184,7 @@ impl<R: Runtime> ServerBuilder<R> {
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
         let wakeup = Arc::new(Wakeup::default());
         let wake = wakeup.clone();
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(move || wake.wake()))?;
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(move || wake.wake()), false)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         Ok(Server { core, runtime: PhantomData })

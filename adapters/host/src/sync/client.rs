@@ -14,7 +14,9 @@ use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 use super::Drive;
 use super::engine::Engine;
 use super::pool::Pool;
-use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
+use crate::client::{
+    Answering, CallStyle, ClientCore, ClientSettings, ToolCall, all_pages, client_settings, no_handler,
+};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Driven, Interest, driven_by_hub};
@@ -105,12 +107,19 @@ impl<D: Drive> Client<D> {
 
     /// Calls a tool with arguments that serialise as an object.
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
-        let params = crate::client::tool_params(name, &arguments)?;
-        self.call::<CallTool>(&params)
+        self.make::<CallTool, _>(&ToolCall { name, arguments: &arguments })
     }
 
     /// Makes any typed call.
     pub fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        self.make::<M, _>(params)
+    }
+
+    /// Makes a call of a method with parameters that are written as its own would be.
+    fn make<M: Method, P: Serialize>(&self, params: &P) -> Result<M::Output, Error>
     where
         M::Output: Send + 'static,
     {

@@ -31,11 +31,12 @@ impl Pool {
     pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.0.lock();
         state.jobs.push_back(Box::new(job));
-        if state.idle >= state.jobs.len() {
+        let someone_is_free = state.idle >= state.jobs.len();
+        drop(state);
+        if someone_is_free {
             self.0.work.notify_one();
             return;
         }
-        drop(state);
         let shared = self.0.clone();
         let started = thread::Builder::new().name("windlass-handler".into()).spawn(move || shared.work());
         if started.is_err() {

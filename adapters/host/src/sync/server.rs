@@ -182,7 +182,7 @@ impl<D: Drive> ServerBuilder<D> {
 
     fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let drive = D::new()?;
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(drive.waker()))?;
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(drive.waker()), true)?;
         let driven = Arc::new(DrivenServer { core: core.clone(), pool: Pool::default() });
         Ok(Server { core, engine: Engine::new(drive, driven) })
     }
