@@ -10,10 +10,10 @@ use crate::buffer::ReadBuffer;
 use crate::client::{
     CallId, CallOptions, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued, Step,
 };
-use crate::error::{CloseReason, ConnError, Refused, SendError};
+use crate::error::{CloseReason, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::limits::Limits;
-use crate::machine::{ConnId, Machine, Output, Sealed, Target};
+use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{Method, Notice, SubscriptionFilter};
 use crate::session::Counters;
 use crate::time::{Instant, earliest};
@@ -142,50 +142,7 @@ impl<T> Machine for StdioClient<T> {
     where
         Self: 'a;
 
-    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
-        if self.stream.is(conn) { self.stream.read_buf(&self.limits) } else { &mut [] }
-    }
-
-    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.read_done(count, now);
-        }
-    }
-
-    fn read_eof(&mut self, conn: ConnId, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.read_eof();
-        }
-    }
-
-    fn write_buf(&self, conn: ConnId) -> &[u8] {
-        if self.stream.is(conn) { self.client.session.outbox.unwritten() } else { &[] }
-    }
-
-    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.write_done(&mut self.client.session.outbox, count, now);
-        }
-    }
-
-    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.life.broke();
-            self.client.close(CloseReason::Transport(why));
-            // There is nowhere to write to.
-            self.client.session.outbox.clear();
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.now = now;
-        self.client.handle_timeout(now);
-        self.stream.handle_timeout(&mut self.client.session.outbox, now);
-    }
+    moves_bytes!(client);
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
         let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed } = self;

@@ -9,10 +9,10 @@ use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
 use crate::client::{CallId, CallOptions};
 use crate::entropy::Seed;
-use crate::error::{CloseReason, ConnError, Refused};
+use crate::error::{CloseReason, Refused};
 use crate::jsonrpc::RpcError;
 use crate::limits::Limits;
-use crate::machine::{ConnId, Machine, Output, Sealed, Target};
+use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method};
 use crate::server::{Queued, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
 use crate::session::{Counters, RequestKey};
@@ -142,50 +142,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     where
         Self: 'a;
 
-    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
-        if self.stream.is(conn) { self.stream.read_buf(&self.limits) } else { &mut [] }
-    }
-
-    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.read_done(count, now);
-        }
-    }
-
-    fn read_eof(&mut self, conn: ConnId, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.read_eof();
-        }
-    }
-
-    fn write_buf(&self, conn: ConnId) -> &[u8] {
-        if self.stream.is(conn) { self.server.session.outbox.unwritten() } else { &[] }
-    }
-
-    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.write_done(&mut self.server.session.outbox, count, now);
-        }
-    }
-
-    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
-        self.now = now;
-        if self.stream.is(conn) {
-            self.stream.life.broke();
-            self.server.close(CloseReason::Transport(why));
-            // There is nowhere to write to, not even the last words.
-            self.server.session.outbox.clear();
-        }
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.now = now;
-        self.server.handle_timeout(now);
-        self.stream.handle_timeout(&mut self.server.session.outbox, now);
-    }
+    moves_bytes!(server);
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
         let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed } = self;
