@@ -441,6 +441,21 @@ macro_rules! server_handle {
             self.core.change(|machine, _| machine.registry().remove_resource(uri))
         }
 
+        /// Removes a template for resources; false if there is none. Clients are told.
+        pub fn remove_resource_template(&self, uri_template: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource_template(uri_template))
+        }
+
+        /// Removes what completes an argument of a prompt; false if nothing does.
+        pub fn remove_prompt_completion(&self, prompt: &str, argument: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_prompt_completion(prompt, argument))
+        }
+
+        /// Removes what completes a variable of a resource template; false if nothing does.
+        pub fn remove_resource_completion(&self, uri_template: &str, variable: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource_completion(uri_template, variable))
+        }
+
         /// Removes a prompt; false if there is none of that name. Clients are told.
         pub fn remove_prompt(&self, name: &str) -> bool {
             self.core.change(|machine, _| machine.registry().remove_prompt(name))

@@ -25,6 +25,8 @@ pub struct Registry<H> {
     pub(super) templates: Table<(ResourceTemplate, UriTemplate), H>,
     pub(super) prompts: Table<Prompt, H>,
     completions: BTreeMap<(CompletionKey, String), H>,
+    /// Whether there ever was a completion: what was declared to clients stays declared.
+    completions_offered: bool,
     pub(super) changes: Changes,
 }
 
@@ -57,6 +59,7 @@ impl<H> Registry<H> {
             templates: Table::new(),
             prompts: Table::new(),
             completions: BTreeMap::new(),
+            completions_offered: false,
             changes: Changes::default(),
         }
     }
@@ -119,15 +122,27 @@ impl<H> Registry<H> {
     /// Adds a handler that completes an argument of a prompt.
     pub fn add_prompt_completion(&mut self, prompt: &str, argument: &str, handler: H) {
         self.completions.insert((CompletionKey::Prompt(prompt.to_owned()), argument.to_owned()), handler);
+        self.completions_offered = true;
+    }
+
+    /// Removes what completes an argument of a prompt; false if nothing does.
+    pub fn remove_prompt_completion(&mut self, prompt: &str, argument: &str) -> bool {
+        self.completions.remove(&(CompletionKey::Prompt(prompt.to_owned()), argument.to_owned())).is_some()
     }
 
     /// Adds a handler that completes a variable of a resource template.
     pub fn add_resource_completion(&mut self, uri_template: &str, variable: &str, handler: H) {
         self.completions.insert((CompletionKey::Resource(uri_template.to_owned()), variable.to_owned()), handler);
+        self.completions_offered = true;
+    }
+
+    /// Removes what completes a variable of a resource template; false if nothing does.
+    pub fn remove_resource_completion(&mut self, uri_template: &str, variable: &str) -> bool {
+        self.completions.remove(&(CompletionKey::Resource(uri_template.to_owned()), variable.to_owned())).is_some()
     }
 
     pub(super) fn has_completions(&self) -> bool {
-        !self.completions.is_empty()
+        self.completions_offered
     }
 
     pub(super) fn offers_resources(&self) -> bool {

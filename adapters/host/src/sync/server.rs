@@ -70,6 +70,36 @@ impl<D: Drive> Server<D> {
         self.core.change(|machine, _| machine.registry().add_prompt(prompt, prompt_handler(handler)));
     }
 
+    /// Adds a template for resources, or replaces the one with that URI template. Clients are told.
+    ///
+    /// # Errors
+    ///
+    /// When its URI template cannot be matched.
+    pub fn add_resource_template<F>(&self, template: ResourceTemplate, handler: F) -> Result<(), UriTemplateError>
+    where
+        F: Fn(Context, ResourceRequest) -> Result<ReadResourceResult, HandlerError> + Send + Sync + 'static,
+    {
+        self.core.change(|machine, _| machine.registry().add_resource_template(template, resource_handler(handler)))
+    }
+
+    /// Completes an argument of a prompt from now on.
+    pub fn add_prompt_completion<F>(&self, prompt: &str, argument: &str, handler: F)
+    where
+        F: Fn(Context, CompleteParams) -> Result<CompleteResult, HandlerError> + Send + Sync + 'static,
+    {
+        let handler = completion_handler(handler);
+        self.core.change(|machine, _| machine.registry().add_prompt_completion(prompt, argument, handler));
+    }
+
+    /// Completes a variable of a resource template from now on.
+    pub fn add_resource_completion<F>(&self, uri_template: &str, variable: &str, handler: F)
+    where
+        F: Fn(Context, CompleteParams) -> Result<CompleteResult, HandlerError> + Send + Sync + 'static,
+    {
+        let handler = completion_handler(handler);
+        self.core.change(|machine, _| machine.registry().add_resource_completion(uri_template, variable, handler));
+    }
+
     /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
     /// works in both.
     pub fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>

@@ -7,9 +7,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::adapter::client::Negotiation;
+use super::adapter::model::{
+    CompleteParams, CompleteResult, CompletionReference, GetPromptParams, GetPromptResult, Prompt, PromptMessage,
+    ReadResourceResult, Resource, ResourceTemplate,
+};
 use super::adapter::{Client, CloseReason, Endpoint};
-use super::{OWN_SERVER, served};
 use super::eras::{ERAS, in_era};
+use super::{OWN_SERVER, served};
 use crate::processes::RawServer;
 
 case!(a_server_exits_when_its_input_ends, {
@@ -66,6 +70,52 @@ case!(a_pair_of_sockets_is_a_connection, {
         let text = "y".repeat(300_000);
         assert!(wait!(client.call_tool("echo", json!({ "text": text }))).unwrap().text_content() == text);
         assert_eq!(wait!(client.close()), CloseReason::Requested);
+        wait!(server.wait_closed()).unwrap();
+    }
+});
+
+case!(every_kind_of_entry_comes_and_goes_at_run_time, {
+    for negotiation in ERAS {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+        let builder = in_era(negotiation);
+        let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
+
+        server.add_resource(Resource::new("late:///one", "one"), |_, request| {
+            answer!({ Ok(ReadResourceResult::text(request.uri, "one")) })
+        });
+        let template = ResourceTemplate::new("late:///page/{number}", "page");
+        let added = server.add_resource_template(template, |_, request| {
+            answer!({ Ok(ReadResourceResult::text(request.uri, request.variables["number"].clone())) })
+        });
+        assert!(added.is_ok());
+        server.add_prompt(Prompt::new("late"), |_, _| {
+            answer!({ Ok(GetPromptResult::new(vec![PromptMessage::user("at last")])) })
+        });
+        server.add_prompt_completion("late", "word", |_, _| answer!({ Ok(CompleteResult::new(["prompt"])) }));
+        server.add_resource_completion("late:///page/{number}", "number", |_, _| {
+            answer!({ Ok(CompleteResult::new(["page"])) })
+        });
+
+        let of_prompt = || CompleteParams::new(CompletionReference::prompt("late"), "word", "");
+        let of_page = || CompleteParams::new(CompletionReference::resource("late:///page/{number}"), "number", "");
+        assert_eq!(wait!(client.read_resource("late:///one")).unwrap().text_content(), "one");
+        assert_eq!(wait!(client.read_resource("late:///page/7")).unwrap().text_content(), "7");
+        assert_eq!(wait!(client.get_prompt(GetPromptParams::new("late"))).unwrap().messages.len(), 1);
+        assert_eq!(wait!(client.complete(of_prompt())).unwrap().completion.values, ["prompt"]);
+        assert_eq!(wait!(client.complete(of_page())).unwrap().completion.values, ["page"]);
+
+        assert!(server.remove_prompt_completion("late", "word") && !server.remove_prompt_completion("late", "word"));
+        assert!(server.remove_resource_completion("late:///page/{number}", "number"));
+        assert!(wait!(client.complete(of_prompt())).unwrap().completion.values.is_empty());
+        assert!(wait!(client.complete(of_page())).unwrap().completion.values.is_empty());
+        assert!(server.remove_resource("late:///one") && !server.remove_resource("late:///one"));
+        assert!(server.remove_resource_template("late:///page/{number}"));
+        assert!(server.remove_prompt("late"));
+        assert!(wait!(client.read_resource("late:///one")).is_err());
+        assert!(wait!(client.read_resource("late:///page/7")).is_err());
+        assert!(wait!(client.get_prompt(GetPromptParams::new("late"))).is_err());
+        wait!(client.close());
         wait!(server.wait_closed()).unwrap();
     }
 });
