@@ -58,11 +58,6 @@ impl ReadBuffer {
             *cursor = 0;
         }
     }
-
-    /// Whether [`trim`](Self::trim) would give back more than a little.
-    pub(crate) fn is_large(&self) -> bool {
-        self.bytes.capacity() > MIN_READ
-    }
 }
 
 /// Bytes to write, in order. Frames are appended at the end; the adapter takes from the front.
@@ -112,10 +107,5 @@ impl Outbox {
         if self.len() == 0 {
             self.clear();
         }
-    }
-
-    /// Whether [`trim`](Self::trim) would give back more than a little.
-    pub(crate) fn is_large(&self) -> bool {
-        self.bytes.capacity() > MIN_READ
     }
 }

@@ -44,11 +44,12 @@ mod machine;
 pub mod model;
 pub mod server;
 mod session;
+mod table;
 mod time;
 
 pub use entropy::Seed;
 pub use error::{CallError, CloseReason, ConnError, ConnErrorKind, NegotiationError, Refused, SendError};
-pub use json::Json;
+pub use json::{Json, JsonText};
 pub use jsonrpc::RpcError;
 pub use limits::Limits;
 pub use machine::{ConnId, Machine, Output, Target};

@@ -269,7 +269,7 @@ impl<A> Program<Machine> for ClientCore<A> {
             }
             ClientEvent::Input { reply, request } => actions.push(ClientAction::Input(reply, request)),
             ClientEvent::Notification { method, params } if self.on_notification.is_some() => {
-                let notification = ServerNotification::read(&method, params.as_deref());
+                let notification = ServerNotification::read(&method, params);
                 actions.push(ClientAction::Notification(notification));
             }
             ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {

@@ -1,22 +1,20 @@
 //! The token that goes into a machine with a call and comes back with its completion.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use windlass::client::{ServerNotification, Update, decode};
 use windlass::model::{ProgressParams, SubscriptionFilter};
-use windlass::{CallError, Json};
+use windlass::{CallError, Json, JsonText};
 
 use crate::Error;
 
 /// What waits for a call, of whatever type its result is.
 pub trait Completion: Send + Sync {
     /// The call is over. The outcome is decoded at once, because it borrows from the machine.
-    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>);
+    fn complete(&self, outcome: Result<JsonText<'_>, CallError>);
 
     /// Wakes whoever waits. It comes after everything that happened before the completion has been told.
     fn finish(&self);
@@ -39,7 +37,7 @@ pub(crate) struct Slot<O> {
 }
 
 /// How an outcome becomes a result.
-type Decode<O> = fn(Result<Cow<'_, RawValue>, CallError>) -> Result<O, CallError>;
+type Decode<O> = fn(Result<JsonText<'_>, CallError>) -> Result<O, CallError>;
 
 struct SlotState<O> {
     outcome: Option<Result<O, CallError>>,
@@ -76,7 +74,7 @@ impl<O: Send> Slot<O> {
 impl Slot<Json> {
     /// Waits for a result as it comes.
     pub(crate) fn raw(on_progress: Option<ProgressHandler>) -> Arc<Self> {
-        Self::new(|outcome| outcome.map(|result| Json::from(&*result)), on_progress)
+        Self::new(|outcome| outcome.map(|result| result.to_json()), on_progress)
     }
 }
 
@@ -88,7 +86,7 @@ impl<O: Send + DeserializeOwned> Slot<O> {
 }
 
 impl<O: Send> Completion for Slot<O> {
-    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>) {
+    fn complete(&self, outcome: Result<JsonText<'_>, CallError>) {
         let outcome = (self.decode)(outcome);
         self.lock().outcome = Some(outcome);
     }
@@ -105,7 +103,7 @@ impl<O: Send> Completion for Slot<O> {
     fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)> {
         let Update::Progress(params) = update else { return None };
         let handler = self.on_progress.clone()?;
-        Some((handler, serde_json::from_str(params.get()).ok()?))
+        Some((handler, params.decode().ok()?))
     }
 }
 
@@ -168,7 +166,7 @@ impl Feed {
 }
 
 impl Completion for Feed {
-    fn complete(&self, outcome: Result<Cow<'_, RawValue>, CallError>) {
+    fn complete(&self, outcome: Result<JsonText<'_>, CallError>) {
         self.lock().outcome = Some(outcome.map(|_| ()));
     }
 
@@ -186,7 +184,7 @@ impl Completion for Feed {
                 if state.kept.len() == MOST_KEPT {
                     state.kept.pop_front();
                 }
-                state.kept.push_back(ServerNotification::read(&method, params.as_deref()));
+                state.kept.push_back(ServerNotification::read(&method, params));
             }
             _ => return None,
         }

@@ -231,18 +231,16 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
             let name = peer.info.as_ref().map_or("a server without a name", |info| &info.name);
             Seen::Text(format!("ready, {} with {name}", peer.version))
         }
-        ClientEvent::Completed { token, outcome, .. } => {
-            Seen::Completed(token, outcome.map(|result| Json::from(&*result)))
-        }
+        ClientEvent::Completed { token, outcome, .. } => Seen::Completed(token, outcome.map(|result| result.to_json())),
         ClientEvent::Update { token, update, .. } => Seen::Update(
             *token,
             match update {
-                Update::Progress(params) => format!("progress {}", params.get()),
+                Update::Progress(params) => format!("progress {}", params.as_str()),
                 Update::Subscribed(filter) => {
                     format!("subscribed to {}", serde_json::to_string(&filter).unwrap_or_default())
                 }
                 Update::Notification { method, params } => {
-                    format!("told {method} {}", params.as_ref().map_or("", |params| params.get()))
+                    format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str()))
                 }
                 other => format!("{other:?}"),
             },
@@ -250,7 +248,7 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
         ClientEvent::Input { reply, request } => Seen::Input(reply, request),
         ClientEvent::InputCancelled(key) => Seen::InputCancelled(key),
         ClientEvent::Notification { method, params } => {
-            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.get())))
+            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
         }
         ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
         ClientEvent::Closed(reason) => Seen::Closed(reason),

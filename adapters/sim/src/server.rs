@@ -241,11 +241,9 @@ fn seen(event: ServerEvent<'_, u64, Handler>) -> Seen {
         }
         ServerEvent::Invoke { reply, handler, invocation } => Seen::Invoke(reply, handler, invocation),
         ServerEvent::Cancelled(key) => Seen::Cancelled(key),
-        ServerEvent::Completed { token, outcome, .. } => {
-            Seen::Completed(token, outcome.map(|result| Json::from(&*result)))
-        }
+        ServerEvent::Completed { token, outcome, .. } => Seen::Completed(token, outcome.map(|result| result.to_json())),
         ServerEvent::Notification { method, params } => {
-            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.get())))
+            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
         }
         ServerEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
         ServerEvent::Closed(reason) => Seen::Closed(reason),

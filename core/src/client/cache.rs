@@ -9,9 +9,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::json::Json;
+use crate::json::{Json, JsonText, pick};
 use crate::limits::Limits;
 use crate::time::Instant;
 
@@ -45,10 +44,10 @@ impl Cache {
     }
 
     /// Keeps a result for as long as it says it may be kept, if there is room.
-    pub(super) fn store(&mut self, key: CacheKey, result: &RawValue, limits: &Limits, now: Instant) {
+    pub(super) fn store(&mut self, key: CacheKey, result: JsonText<'_>, limits: &Limits, now: Instant) {
         self.remove(&key);
         let time_to_live = time_to_live(result);
-        let size = key.params.len() + result.get().len();
+        let size = key.params.len() + result.as_str().len();
         if time_to_live.is_zero() || size > limits.cached_bytes / 4 {
             return;
         }
@@ -58,7 +57,7 @@ impl Cache {
     }
 
     /// A notification made results stale.
-    pub(super) fn invalidate(&mut self, notification: &str, params: Option<&RawValue>) {
+    pub(super) fn invalidate(&mut self, notification: &str, params: Option<JsonText<'_>>) {
         match notification {
             "notifications/tools/list_changed" => self.retain(|key| key.method != "tools/list"),
             "notifications/prompts/list_changed" => self.retain(|key| key.method != "prompts/list"),
@@ -67,7 +66,7 @@ impl Cache {
             }
             "notifications/resources/updated" => {
                 // The update may concern a part of what was read, so a prefix of its URI is stale too.
-                let uri = params.and_then(|params| uri_of(params.get().as_bytes()));
+                let uri = params.and_then(|params| uri_of(params.as_str().as_bytes()));
                 self.retain(|key| {
                     key.method != "resources/read" || !stale(uri.as_deref(), uri_of(&key.params).as_deref())
                 });
@@ -123,13 +122,8 @@ fn uri_of(params: &[u8]) -> Option<String> {
 }
 
 /// A missing, negative or nonsensical time counts as none.
-fn time_to_live(result: &RawValue) -> Duration {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Hint<'a> {
-        #[serde(borrow)]
-        ttl_ms: Option<&'a RawValue>,
-    }
-    let millis = serde_json::from_str::<Hint<'_>>(result.get()).ok().and_then(|hint| hint.ttl_ms?.get().parse().ok());
+fn time_to_live(result: JsonText<'_>) -> Duration {
+    let hint = pick(result, ["ttlMs"]).ok().and_then(|[hint]| hint);
+    let millis = hint.and_then(|hint| hint.as_str().parse().ok());
     Duration::from_millis(millis.unwrap_or(0))
 }

@@ -4,11 +4,10 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::config::Peer;
 use super::input::{InputKey, InputReply};
 use crate::error::{CallError, CloseReason};
+use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
 use crate::model::{InputRequest, Method, SubscriptionFilter};
 
@@ -29,7 +28,7 @@ pub enum ClientEvent<'a, T> {
         /// The token that went in with it.
         token: T,
         /// The result as it came, to be decoded by the call's own method.
-        outcome: Result<Cow<'a, RawValue>, CallError>,
+        outcome: Result<JsonText<'a>, CallError>,
     },
     /// Something happened to a call that stays open.
     Update {
@@ -55,7 +54,7 @@ pub enum ClientEvent<'a, T> {
         /// What it is about.
         method: Cow<'a, str>,
         /// Its parameters.
-        params: Option<Cow<'a, RawValue>>,
+        params: Option<JsonText<'a>>,
     },
     /// The server sent something that is no message. It was skipped; this is for the log.
     Malformed(Malformed),
@@ -66,17 +65,16 @@ pub enum ClientEvent<'a, T> {
 /// Reads a call's outcome by the call's own method, so that a result is never guessed at.
 ///
 /// ```
-/// use std::borrow::Cow;
+/// use windlass::JsonText;
 /// use windlass::client::decode;
 /// use windlass::model::ListTools;
 ///
-/// let result = serde_json::value::RawValue::from_string(r#"{"tools":[]}"#.into())?;
-/// assert!(decode::<ListTools>(Ok(Cow::Owned(result))).is_ok_and(|page| page.tools.is_empty()));
+/// let result = JsonText::parse(r#"{"tools":[]}"#)?;
+/// assert!(decode::<ListTools>(Ok(result)).is_ok_and(|page| page.tools.is_empty()));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn decode<M: Method>(outcome: Result<Cow<'_, RawValue>, CallError>) -> Result<M::Output, CallError> {
-    serde_json::from_str(outcome?.get())
-        .map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
+pub fn decode<M: Method>(outcome: Result<JsonText<'_>, CallError>) -> Result<M::Output, CallError> {
+    outcome?.decode().map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
 /// What can happen to a call that stays open.
@@ -84,7 +82,7 @@ pub fn decode<M: Method>(outcome: Result<Cow<'_, RawValue>, CallError>) -> Resul
 #[non_exhaustive]
 pub enum Update<'a> {
     /// The server reports progress: `ProgressParams`.
-    Progress(Cow<'a, RawValue>),
+    Progress(JsonText<'a>),
     /// A subscription has begun, with this much of what was asked for.
     Subscribed(SubscriptionFilter),
     /// A notification that a subscription asked for.
@@ -92,6 +90,6 @@ pub enum Update<'a> {
         /// What it is about.
         method: Cow<'a, str>,
         /// Its parameters.
-        params: Option<Cow<'a, RawValue>>,
+        params: Option<JsonText<'a>>,
     },
 }

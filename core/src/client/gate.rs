@@ -41,8 +41,8 @@ fn in_era(method: &str, era: Era, peer: &Peer) -> Result<(), SendError> {
 
 /// Methods behind which a handler of the server's runs, perhaps for long: they ask for progress, and in the modern era
 /// they may answer that they need input.
-pub(super) fn runs_a_handler(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+pub(super) fn runs_a_handler(method: &str) -> Option<&'static str> {
+    ["tools/call", "prompts/get", "resources/read"].into_iter().find(|name| *name == method)
 }
 
 /// Methods whose results may be cached.

@@ -9,13 +9,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use serde::Serialize;
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::negotiate::Phase;
 use super::{Call, CallId, Client, ClientEvent, Queued, Step, UserCall};
 use crate::error::CallError;
-use crate::json::Json;
+use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{Id, Message, Parsed, RpcError, Splice, code, encode_result, parse};
 use crate::limits::Limits;
 use crate::model::{
@@ -112,11 +111,43 @@ pub(super) struct Gathering<T> {
 
 /// What it takes to make a call again.
 pub(crate) struct Retry {
-    pub(super) method: String,
+    pub(super) method: &'static str,
     /// The request as it was sent. Rounds are rare, so it is taken apart only when one comes.
     pub(super) frame: Vec<u8>,
     pub(super) rounds: u32,
     pub(super) timing: Timing,
+}
+
+/// What the calls that are over need no more, for those to come: nearly every call of the modern era is kept until its
+/// answer is known, and nearly none of them is made again.
+#[derive(Default)]
+pub(super) struct SpareRetries(Vec<Box<Retry>>);
+
+impl SpareRetries {
+    /// Enough for a busy client; more would be memory that a burst leaves behind.
+    const MOST: usize = 16;
+    /// A frame longer than this is not kept.
+    const LONGEST: usize = 4096;
+
+    pub(super) fn fill(&mut self, method: &'static str, frame: &[u8], timing: Timing) -> Box<Retry> {
+        let fresh = || Box::new(Retry { method, frame: Vec::new(), rounds: 0, timing });
+        let mut retry = self.0.pop().unwrap_or_else(fresh);
+        retry.frame.extend_from_slice(frame);
+        let frame = core::mem::take(&mut retry.frame);
+        *retry = Retry { method, frame, rounds: 0, timing };
+        retry
+    }
+
+    pub(super) fn put_back(&mut self, mut retry: Box<Retry>) {
+        if self.0.len() < Self::MOST && retry.frame.capacity() <= Self::LONGEST {
+            retry.frame.clear();
+            self.0.push(retry);
+        }
+    }
+
+    pub(super) fn trim(&mut self) {
+        self.0 = Vec::new();
+    }
 }
 
 impl<T> Gathering<T> {
@@ -131,7 +162,7 @@ impl<T> Gathering<T> {
 
 impl<T> Client<T> {
     /// A request of the server's.
-    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<&'a RawValue>) -> Option<Step<'a, T>> {
+    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<JsonText<'a>>) -> Option<Step<'a, T>> {
         if self.is_modern() {
             // A modern client may not answer, so there is nothing to do but to notice.
             self.session.count(|counters| counters.malformed += 1);
@@ -167,7 +198,7 @@ impl<T> Client<T> {
     }
 
     /// Reads a legacy request for input. Only what was declared is served.
-    fn input_request(&self, method: &str, params: Option<&RawValue>) -> Result<InputRequest, RpcError> {
+    fn input_request(&self, method: &str, params: Option<JsonText<'_>>) -> Result<InputRequest, RpcError> {
         let request =
             InputRequest::read(method, params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
         check_declared(&request, &self.config.capabilities)?;
@@ -184,7 +215,7 @@ impl<T> Client<T> {
     pub(super) fn gather(
         &mut self,
         mut user: UserCall<T>,
-        result: &RawValue,
+        result: JsonText<'_>,
         now: Instant,
     ) -> Result<(), (UserCall<T>, CallError)> {
         let invalid = |detail: &str| CallError::InvalidResponse(detail.to_string());
@@ -196,7 +227,7 @@ impl<T> Client<T> {
             return Err((user, CallError::TooManyRounds { rounds }));
         }
         retry.rounds += 1;
-        let needed: InputRequiredResult = match serde_json::from_str(result.get()) {
+        let needed: InputRequiredResult = match result.decode() {
             Ok(needed) => needed,
             Err(error) => return Err((user, invalid(&error.to_string()))),
         };
@@ -272,11 +303,10 @@ impl<T> Client<T> {
                 return self.fail(call, user.token, CallError::InvalidResponse("the call cannot be repeated".into()));
             }
         };
-        let method = retry.method.clone();
-        let timing = retry.timing;
-        user.retry = Some(Box::new(Retry { method: retry.method, frame: Vec::new(), ..*retry }));
+        let Retry { method, timing, rounds, .. } = *retry;
+        user.retry = Some(Box::new(Retry { method, frame: Vec::new(), rounds, timing }));
         let before = self.session.outbox.len();
-        match self.session.call(&method, &params, Splice::default(), timing, Call::User(user), now) {
+        match self.session.call(method, &params, Splice::default(), timing, Call::User(user), now) {
             Ok(number) => {
                 let frame = self.session.outbox.unwritten()[before..].to_vec();
                 if let Some(Call::User(UserCall { retry: Some(retry), .. })) = self.session.token_mut(number) {
@@ -294,29 +324,42 @@ impl<T> Client<T> {
 }
 
 /// The parameters of a later round: those of the first, with the answers and the server's state.
-#[derive(Serialize)]
-struct RoundParams<'a>(BTreeMap<Cow<'a, str>, Cow<'a, RawValue>>);
+struct RoundParams<'a> {
+    first: Vec<(Cow<'a, str>, JsonText<'a>)>,
+    answers: &'a BTreeMap<String, Json>,
+    state: Option<&'a str>,
+}
 
 impl<'a> RoundParams<'a> {
-    fn from_frame(frame: &'a [u8], answers: &BTreeMap<String, Json>, state: Option<&str>) -> Option<Self> {
-        let ours = Limits { nesting: usize::MAX - 1, ..Limits::default() };
+    fn from_frame(frame: &'a [u8], answers: &'a BTreeMap<String, Json>, state: Option<&'a str>) -> Option<Self> {
+        let ours = Limits { nesting: usize::MAX, ..Limits::default() };
         let Ok(Parsed::Message(Message::Request { params: Some(params), .. })) = parse(frame, &ours) else {
             return None;
         };
-        let mut members: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(params.get()).ok()?;
-        members.remove("inputResponses");
-        members.remove("requestState");
-        let mut members: BTreeMap<_, _> = members.into_iter().map(|(name, raw)| (name, Cow::Borrowed(raw))).collect();
-        let mut insert = |name: &'static str, value: Json| {
-            members.insert(Cow::Borrowed(name), Cow::Owned(value.into()));
-        };
-        if !answers.is_empty() {
-            insert("inputResponses", Json::of(answers).ok()?);
+        let mut first = Vec::new();
+        members(params.as_str(), MOST_LEVELS, |name, value| {
+            if !matches!(&*name, "inputResponses" | "requestState") {
+                first.push((name, value));
+            }
+        })
+        .ok()?;
+        Some(Self { first, answers, state })
+    }
+}
+
+impl Serialize for RoundParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in &self.first {
+            map.serialize_entry(name, value)?;
         }
-        if let Some(state) = state {
-            insert("requestState", Json::of(state).ok()?);
+        if !self.answers.is_empty() {
+            map.serialize_entry("inputResponses", self.answers)?;
         }
-        Some(Self(members))
+        if let Some(state) = self.state {
+            map.serialize_entry("requestState", state)?;
+        }
+        map.end()
     }
 }
 

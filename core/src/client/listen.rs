@@ -1,17 +1,15 @@
 //! Subscriptions: one API over `subscriptions/listen` (modern) and `resources/subscribe` with unasked-for list changes
 //! (legacy).
 
-use alloc::borrow::{Cow, ToOwned};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Call, CallId, CallOptions, Client, Queued, ServerNotification, Update, UserCall};
 use crate::error::{CallError, Refused, SendError};
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
     CancelledParams, Era, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
@@ -147,7 +145,7 @@ impl<T> Client<T> {
     }
 
     /// Passes a notification to the legacy subscriptions that want it; false if none does.
-    pub(super) fn tell_legacy_listens(&mut self, method: &str, params: Option<&RawValue>) -> bool {
+    pub(super) fn tell_legacy_listens(&mut self, method: &str, params: Option<JsonText<'_>>) -> bool {
         let calls: Vec<_> = self
             .legacy_listens
             .iter()
@@ -155,15 +153,14 @@ impl<T> Client<T> {
             .map(|(&call, _)| call)
             .collect();
         for &call in &calls {
-            let params = params.map(|params| Cow::Owned(params.to_owned()));
-            let update = Update::Notification { method: Cow::Owned(method.to_string()), params };
-            self.queue.push_back(Queued::Update { call, update });
+            let (method, params) = (method.to_string(), params.map(Json::from));
+            self.queue.push_back(Queued::Told { call, method, params });
         }
         !calls.is_empty()
     }
 
     /// The modern subscription that a notification says it belongs to.
-    pub(super) fn subscription_of(&self, params: &RawValue) -> Option<CallId> {
+    pub(super) fn subscription_of(&self, params: JsonText<'_>) -> Option<CallId> {
         if !self.is_modern() {
             return None;
         }
@@ -172,7 +169,7 @@ impl<T> Client<T> {
             #[serde(rename = "_meta")]
             meta: crate::model::Meta,
         }
-        let params: Params = serde_json::from_str(params.get()).ok()?;
+        let params: Params = params.decode().ok()?;
         self.open_listen(&params.meta.get::<Id>(key::SUBSCRIPTION_ID)?)
     }
 
@@ -184,8 +181,8 @@ impl<T> Client<T> {
         }
     }
 
-    pub(super) fn acknowledged(&mut self, params: &RawValue) {
-        let Ok(params) = serde_json::from_str::<SubscriptionsAcknowledgedParams>(params.get()) else { return };
+    pub(super) fn acknowledged(&mut self, params: JsonText<'_>) {
+        let Ok(params) = params.decode::<SubscriptionsAcknowledgedParams>() else { return };
         let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
         if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
             self.session.lift_deadline(call.0);
@@ -211,7 +208,7 @@ impl<T> Client<T> {
 }
 
 /// Whether a subscription asked for a notification.
-fn wanted_by(filter: &SubscriptionFilter, method: &str, params: Option<&RawValue>) -> bool {
+fn wanted_by(filter: &SubscriptionFilter, method: &str, params: Option<JsonText<'_>>) -> bool {
     match ServerNotification::read(method, params) {
         ServerNotification::ToolsListChanged => filter.tools_list_changed == Some(true),
         ServerNotification::PromptsListChanged => filter.prompts_list_changed == Some(true),

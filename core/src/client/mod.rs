@@ -24,12 +24,11 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use cache::{Cache, CacheKey};
 pub use config::{CallOptions, ClientConfig, KeepAliveConfig, Negotiation, Peer};
 pub use event::{CallId, ClientEvent, Update, decode};
-use input::{Gathering, Retry};
+use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
 use negotiate::Phase;
@@ -37,8 +36,7 @@ pub use notification::ServerNotification;
 pub use pages::{PageError, Pages};
 
 use crate::error::{CallError, CloseReason, Refused, SendError};
-use crate::json::Json;
-use crate::json::write_json;
+use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
 use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Session, Timing};
@@ -62,6 +60,7 @@ pub(crate) struct Client<T> {
     cache: Cache,
     keep_alive: Option<KeepAlive>,
     scratch: Vec<u8>,
+    spare_retries: SpareRetries,
 }
 
 /// What an open request is for.
@@ -97,11 +96,49 @@ pub(crate) struct UserCall<T> {
 /// An event that does not borrow from the bytes that came in.
 pub(crate) enum Queued<T> {
     Ready(Arc<Peer>),
-    Done { call: CallId, token: T, outcome: Result<Json, CallError> },
-    Input { reply: InputReply, request: Box<crate::model::InputRequest> },
+    Done {
+        call: CallId,
+        token: T,
+        outcome: Result<Json, CallError>,
+    },
+    Input {
+        reply: InputReply,
+        request: Box<crate::model::InputRequest>,
+    },
     InputCancelled(InputKey),
-    Update { call: CallId, update: event::Update<'static> },
+    Update {
+        call: CallId,
+        update: Update<'static>,
+    },
+    /// A notification for a legacy subscription.
+    Told {
+        call: CallId,
+        method: String,
+        params: Option<Json>,
+    },
     Malformed(Malformed),
+}
+
+impl<T> Queued<T> {
+    /// What to do about it. The JSON that it owns is put where the event can borrow it from.
+    pub(crate) fn lend(self, lent: &mut Option<Json>) -> Step<'_, T> {
+        Step::Event(match self {
+            Self::Ready(peer) => ClientEvent::Ready(peer),
+            Self::Done { call, token, outcome } => {
+                let outcome = outcome.map(|result| lent.insert(result).as_text());
+                ClientEvent::Completed { call, token, outcome }
+            }
+            Self::Input { reply, request } => ClientEvent::Input { reply, request },
+            Self::InputCancelled(key) => ClientEvent::InputCancelled(key),
+            Self::Update { call, update } => return Step::Update { call, update },
+            Self::Told { call, method, params } => {
+                let params = params.map(|params| lent.insert(params).as_text());
+                let update = Update::Notification { method: Cow::Owned(method), params };
+                return Step::Update { call, update };
+            }
+            Self::Malformed(malformed) => ClientEvent::Malformed(malformed),
+        })
+    }
 }
 
 /// What came of one message.
@@ -127,6 +164,7 @@ impl<T> Client<T> {
             cache: Cache::default(),
             keep_alive: None,
             scratch: Vec::new(),
+            spare_retries: SpareRetries::default(),
         }
     }
 
@@ -208,8 +246,8 @@ impl<T> Client<T> {
         let call = CallId(number);
         user.call = call;
         let modern = self.is_modern();
-        let may_need_input = modern && gate::runs_a_handler(method);
-        let progress = options.progress || gate::runs_a_handler(method);
+        let handled = gate::runs_a_handler(method);
+        let progress = options.progress || handled.is_some();
         let mut meta = core::mem::take(&mut self.scratch);
         self.write_meta(&mut meta, modern, progress.then_some(number), options.meta.as_ref());
         let before = self.session.outbox.len();
@@ -219,10 +257,11 @@ impl<T> Client<T> {
         self.scratch = meta;
         match sent {
             Ok(number) => {
-                if may_need_input {
-                    let frame = self.session.outbox.unwritten()[before..].to_vec();
+                if let Some(method) = handled.filter(|_| modern) {
+                    let frame = &self.session.outbox.unwritten()[before..];
+                    let retry = self.spare_retries.fill(method, frame, timing);
                     if let Some(Call::User(user)) = self.session.token_mut(number) {
-                        user.retry = Some(Box::new(Retry { method: method.into(), frame, rounds: 0, timing }));
+                        user.retry = Some(retry);
                     }
                 }
                 Ok(call)
@@ -340,7 +379,7 @@ impl<T> Client<T> {
     fn settled<'a>(
         &mut self,
         call: Call<T>,
-        outcome: Result<&'a RawValue, RpcError>,
+        outcome: Result<JsonText<'a>, RpcError>,
         now: Instant,
     ) -> Option<Step<'a, T>> {
         match call {
@@ -360,8 +399,8 @@ impl<T> Client<T> {
 
     fn user_settled<'a>(
         &mut self,
-        user: UserCall<T>,
-        outcome: Result<&'a RawValue, RpcError>,
+        mut user: UserCall<T>,
+        outcome: Result<JsonText<'a>, RpcError>,
         now: Instant,
     ) -> Option<Step<'a, T>> {
         self.rounds.remove(&user.call);
@@ -374,6 +413,9 @@ impl<T> Client<T> {
         }
         match result_type(result) {
             ResultType::Complete => {
+                if let Some(retry) = user.retry.take() {
+                    self.spare_retries.put_back(retry);
+                }
                 if let Some(key) = &user.cache {
                     self.cache.store((**key).clone(), result, &self.config.limits, now);
                 }
@@ -513,6 +555,16 @@ impl<T> Client<T> {
         }
     }
 
+    /// Gives back the memory that nothing needs now.
+    pub(crate) fn trim(&mut self) {
+        self.session.trim();
+        self.spare_retries.trim();
+        self.scratch = Vec::new();
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
+    }
+
     /// Whether nothing is open.
     pub(crate) fn is_idle(&self) -> bool {
         self.session.is_idle()
@@ -523,20 +575,20 @@ impl<T> Client<T> {
     }
 }
 
-fn completed<T>(user: UserCall<T>, outcome: Result<&RawValue, CallError>) -> Step<'_, T> {
-    Step::Event(ClientEvent::Completed { call: user.call, token: user.token, outcome: outcome.map(Cow::Borrowed) })
+fn completed<T>(user: UserCall<T>, outcome: Result<JsonText<'_>, CallError>) -> Step<'_, T> {
+    Step::Event(ClientEvent::Completed { call: user.call, token: user.token, outcome })
 }
 
 /// The type of a modern result. Servers write it first, and most results are complete, so most are told at a glance.
-fn result_type(result: &RawValue) -> ResultType {
-    let text = result.get();
+fn result_type(result: JsonText<'_>) -> ResultType {
+    let text = result.as_str();
     if text.starts_with(r#"{"resultType":"complete""#) {
         return ResultType::Complete;
     }
     if memchr::memmem::find(text.as_bytes(), b"\"resultType\"").is_none() {
         return ResultType::Complete;
     }
-    match serde_json::from_str::<ResultHead>(text) {
+    match result.decode::<ResultHead>() {
         Ok(head) => head.result_type.unwrap_or(ResultType::Complete),
         Err(_) => ResultType::Other("unreadable".into()),
     }

@@ -18,11 +18,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Call, Client, Negotiation, Peer, Queued};
 use crate::error::{CloseReason, NegotiationError};
-use crate::json::write_json;
+use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{
     DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion,
@@ -127,10 +126,10 @@ impl<T> Client<T> {
         out
     }
 
-    pub(super) fn probe_answered(&mut self, outcome: Result<&RawValue, RpcError>, now: Instant) {
+    pub(super) fn probe_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
         let Phase::Probing { version, probes } = self.phase else { return };
         let offered = match outcome {
-            Ok(result) => match serde_json::from_str::<DiscoverResult>(result.get()) {
+            Ok(result) => match result.decode::<DiscoverResult>() {
                 Ok(discovered) if !discovered.supported_versions.is_empty() => {
                     if discovered.supported_versions.iter().any(|offered| offered == version.as_str()) {
                         self.modern_ready(version, discovered);
@@ -205,13 +204,13 @@ impl<T> Client<T> {
         debug_assert!(sent.is_ok(), "the handshake always serialises");
     }
 
-    pub(super) fn initialize_answered(&mut self, outcome: Result<&RawValue, RpcError>, now: Instant) {
+    pub(super) fn initialize_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
         let Phase::Initializing { retried } = self.phase else { return };
         let result = match outcome {
             Ok(result) => result,
             Err(error) => return self.initialize_refused(error, retried, now),
         };
-        let answer: InitializeResult = match serde_json::from_str(result.get()) {
+        let answer: InitializeResult = match result.decode() {
             Ok(answer) => answer,
             Err(error) => {
                 let detail = NegotiationError::InvalidAnswer(error.to_string());

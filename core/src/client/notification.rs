@@ -4,11 +4,10 @@ use alloc::borrow::{Cow, ToOwned};
 use alloc::string::String;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Call, CallId, Client, Step, Update};
 use crate::client::ClientEvent;
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 use crate::jsonrpc::Id;
 use crate::model::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ResourceUpdatedParams};
 use crate::time::Instant;
@@ -47,7 +46,7 @@ pub enum ServerNotification {
 
 impl ServerNotification {
     /// Reads a notification. What is unknown, or not as the specification has it, is kept as it is.
-    pub fn read(method: &str, params: Option<&RawValue>) -> Self {
+    pub fn read(method: &str, params: Option<JsonText<'_>>) -> Self {
         let typed = match method {
             "notifications/tools/list_changed" => Some(Self::ToolsListChanged),
             "notifications/prompts/list_changed" => Some(Self::PromptsListChanged),
@@ -61,15 +60,15 @@ impl ServerNotification {
     }
 }
 
-fn decode<'a, V: Deserialize<'a>>(params: Option<&'a RawValue>) -> Option<V> {
-    serde_json::from_str(params?.get()).ok()
+fn decode<'a, V: Deserialize<'a>>(params: Option<JsonText<'a>>) -> Option<V> {
+    params?.decode().ok()
 }
 
 impl<T> Client<T> {
     pub(super) fn notification<'a>(
         &mut self,
         method: Cow<'a, str>,
-        params: Option<&'a RawValue>,
+        params: Option<JsonText<'a>>,
         now: Instant,
     ) -> Option<Step<'a, T>> {
         match &*method {
@@ -87,26 +86,23 @@ impl<T> Client<T> {
             _ => self.cache.invalidate(&method, params),
         }
         if let Some(call) = params.and_then(|params| self.subscription_of(params)) {
-            return Some(Step::Update {
-                call,
-                update: Update::Notification { method, params: params.map(Cow::Borrowed) },
-            });
+            return Some(Step::Update { call, update: Update::Notification { method, params } });
         }
         if self.tell_legacy_listens(&method, params) {
             return None;
         }
-        Some(Step::Event(ClientEvent::Notification { method, params: params.map(Cow::Borrowed) }))
+        Some(Step::Event(ClientEvent::Notification { method, params }))
     }
 
     /// Progress keeps a call alive and is passed on, unless it is for nothing that is open.
-    fn progress<'a>(&mut self, params: &'a RawValue, now: Instant) -> Option<Step<'a, T>> {
+    fn progress<'a>(&mut self, params: JsonText<'a>, now: Instant) -> Option<Step<'a, T>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Progress {
             progress_token: Id,
             progress: f64,
         }
-        let (call, progress) = match serde_json::from_str(params.get()) {
+        let (call, progress) = match params.decode() {
             Ok(Progress { progress_token: Id::Number(number), progress }) => (CallId(number), progress),
             _ => (CallId(0), 0.0),
         };
@@ -119,6 +115,6 @@ impl<T> Client<T> {
             }
         }
         self.session.extend(number, now);
-        Some(Step::Update { call, update: Update::Progress(Cow::Borrowed(params)) })
+        Some(Step::Update { call, update: Update::Progress(params) })
     }
 }

@@ -65,6 +65,9 @@ impl LineDecoder {
     /// Returns how many bytes are done with, and the frame. Bytes that were consumed must not be given again.
     pub fn next(&mut self, unread: &[u8]) -> (usize, Option<Frame>) {
         let mut consumed = 0;
+        if unread.is_empty() {
+            return (0, None);
+        }
         loop {
             let rest = &unread[consumed..];
             let Some(found) = memchr::memchr(b'\n', rest.get(self.scanned..).unwrap_or_default()) else {

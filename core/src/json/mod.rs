@@ -1,8 +1,10 @@
 //! JSON text that is kept as it came.
 
+mod scan;
+mod search;
+mod text;
 mod write;
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -11,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, pick};
+pub use text::JsonText;
 pub(crate) use write::write_json;
 
 /// A JSON value kept as its text: tool schemas, `_meta` values, structured results.
@@ -26,62 +30,61 @@ pub(crate) use write::write_json;
 /// assert_eq!(Json::of(&[1, 2])?.decode::<Vec<u8>>()?, [1, 2]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub struct Json(Box<RawValue>);
+pub struct Json(Box<str>);
 
 impl Json {
     /// Takes `text` as it is, after checking that it is one JSON value.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::from)
     }
 
     /// The JSON text of `value`.
     pub fn of<V: Serialize + ?Sized>(value: &V) -> Result<Self, serde_json::Error> {
-        serde_json::value::to_raw_value(value).map(Self)
+        serde_json::value::to_raw_value(value).map(Self::from)
     }
 
     /// `{}`.
     pub fn empty_object() -> Self {
-        Self(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+        Self("{}".into())
     }
 
     /// Reads the text into a type.
     pub fn decode<V: DeserializeOwned>(&self) -> Result<V, serde_json::Error> {
-        serde_json::from_str(self.0.get())
+        serde_json::from_str(&self.0)
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
-    /// The text as serde_json knows it.
-    pub fn as_raw(&self) -> &RawValue {
-        &self.0
+    /// The text, borrowed.
+    pub fn as_text(&self) -> JsonText<'_> {
+        JsonText(&self.0)
+    }
+}
+
+impl From<JsonText<'_>> for Json {
+    fn from(text: JsonText<'_>) -> Self {
+        text.to_json()
     }
 }
 
 impl From<&RawValue> for Json {
     fn from(raw: &RawValue) -> Self {
-        Self(raw.to_owned())
+        Self(raw.get().into())
     }
 }
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
-    }
-}
-
-impl From<Json> for Box<RawValue> {
-    fn from(json: Json) -> Self {
-        json.0
+        Self(raw.into())
     }
 }
 
 impl From<serde_json::Value> for Json {
     fn from(value: serde_json::Value) -> Self {
-        let text = value.to_string();
-        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+        Self(value.to_string().into())
     }
 }
 
@@ -114,12 +117,12 @@ impl fmt::Display for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        write::serialize_verbatim(&self.0, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
 }

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde::ser::{self, Error as _};
 use serde_json::Error;
 
+use super::search::first_special;
+
 /// The name by which serde_json's `RawValue` makes itself known to a serializer. The tests of this module would notice
 /// if it changed.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
@@ -19,34 +21,24 @@ pub(crate) fn write_json<V: Serialize + ?Sized>(out: &mut Vec<u8>, value: &V) ->
     value.serialize(Writer { out })
 }
 
+/// Gives `text`, which is JSON, to a serializer as it stands.
+pub(super) fn serialize_verbatim<S: ser::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+    ser::SerializeStruct::serialize_field(&mut raw, RAW_VALUE, text)?;
+    ser::SerializeStruct::end(raw)
+}
+
 /// Appends `text` as a JSON string.
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(at) = first_to_escape(rest) {
+    while let Some(at) = first_special(rest) {
         out.extend_from_slice(&rest[..at]);
         escape(out, rest[at]);
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
     out.push(b'"');
-}
-
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-fn first_to_escape(bytes: &[u8]) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let mut passed = 0;
-    // Without a branch inside, the compiler turns a block into a few vector instructions.
-    for block in bytes.chunks_exact(BLOCK) {
-        if block.iter().fold(false, |found, &byte| found | needs_escape(byte)) {
-            break;
-        }
-        passed += BLOCK;
-    }
-    bytes[passed..].iter().position(|&byte| needs_escape(byte)).map(|at| passed + at)
 }
 
 fn escape(out: &mut Vec<u8>, byte: u8) {

@@ -7,10 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
-
 use super::{Id, RpcError, code};
+use crate::json::{self, Fault, JsonText};
 use crate::limits::Limits;
 
 /// One message, borrowed from the text it was read from.
@@ -23,21 +21,21 @@ pub enum Message<'a> {
         /// What is asked for.
         method: Cow<'a, str>,
         /// A JSON object.
-        params: Option<&'a RawValue>,
+        params: Option<JsonText<'a>>,
     },
     /// The peer wants no answer.
     Notification {
         /// What it is about.
         method: Cow<'a, str>,
         /// A JSON object.
-        params: Option<&'a RawValue>,
+        params: Option<JsonText<'a>>,
     },
     /// The peer answers. An error may come without an id, if the peer could not read ours.
     Response {
         /// Which request this answers.
         id: Option<Id>,
         /// A JSON object, or an error.
-        outcome: Result<&'a RawValue, RpcError>,
+        outcome: Result<JsonText<'a>, RpcError>,
     },
 }
 
@@ -47,7 +45,7 @@ pub enum Parsed<'a> {
     /// A single message.
     Message(Message<'a>),
     /// A batch: its entries, each to be read by [`parse_entry`], so that a bad one spoils no other.
-    Batch(Vec<&'a RawValue>),
+    Batch(Vec<JsonText<'a>>),
 }
 
 /// A text that is no message.
@@ -172,98 +170,59 @@ pub fn parse<'a>(text: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Malforme
     let text = core::str::from_utf8(text).map_err(|error| {
         Malformed::new(MalformedKind::NotUtf8, alloc::format!("byte {} is not", error.valid_up_to()))
     })?;
-    if nests_deeper_than(text.as_bytes(), limits.nesting) {
-        return Err(Malformed::new(MalformedKind::TooDeep, alloc::format!("{} levels are allowed", limits.nesting)));
-    }
     match text.trim_ascii_start().as_bytes().first() {
-        Some(b'{') => parse_object(text).map(Parsed::Message),
-        Some(b'[') => parse_batch(text, limits.batch_entries).map(Parsed::Batch),
-        _ => match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => Err(Malformed::new(MalformedKind::NotAnObject, "")),
-            Err(error) => Err(not_json(&error)),
+        Some(b'{') => parse_object(text, limits.nesting).map(Parsed::Message),
+        Some(b'[') => parse_batch(text, limits).map(Parsed::Batch),
+        _ => match json::check(text, limits.nesting) {
+            Ok(()) => Err(Malformed::new(MalformedKind::NotAnObject, "")),
+            Err(fault) => Err(not_json(fault, limits.nesting)),
         },
     }
 }
 
 /// Reads one entry of a batch.
-pub fn parse_entry(entry: &RawValue) -> Result<Message<'_>, Malformed> {
-    if entry.get().starts_with('{') {
-        parse_object(entry.get())
+pub fn parse_entry(entry: JsonText<'_>) -> Result<Message<'_>, Malformed> {
+    if entry.is_object() {
+        parse_object(entry.as_str(), json::MOST_LEVELS)
     } else {
         Err(Malformed::new(MalformedKind::NotAnObject, ""))
     }
 }
 
-fn parse_object(text: &str) -> Result<Message<'_>, Malformed> {
-    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-    envelope.into_message()
-}
-
-fn parse_batch(text: &str, most: usize) -> Result<Vec<&RawValue>, Malformed> {
-    /// The entries, or `None` if there are too many.
-    struct Entries<'a>(Option<Vec<&'a RawValue>>);
-
-    impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            deserializer.deserialize_seq(EntriesVisitor).map(Self)
-        }
-    }
-
-    struct EntriesVisitor;
-
-    impl<'de> Visitor<'de> for EntriesVisitor {
-        type Value = Option<Vec<&'de RawValue>>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a batch")
-        }
-
-        fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Self::Value, S::Error> {
-            let mut entries = Vec::new();
-            while let Some(entry) = seq.next_element::<&RawValue>()? {
-                entries.push(entry);
-                // The text is bounded, but a pointer for every `0,` would be eight times as much.
-                if entries.len() > 1 << 16 {
-                    while seq.next_element::<IgnoredAny>()?.is_some() {}
-                    return Ok(None);
-                }
-            }
-            Ok(Some(entries))
-        }
-    }
-
-    let Entries(entries) = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-    match entries {
-        Some(entries) if entries.is_empty() => Err(Malformed::new(MalformedKind::EmptyBatch, "")),
-        Some(entries) if entries.len() <= most => Ok(entries),
-        _ => Err(Malformed::new(MalformedKind::BatchTooLong, alloc::format!("{most} are allowed"))),
+fn parse_object(text: &str, nesting: usize) -> Result<Message<'_>, Malformed> {
+    let mut envelope = Envelope::default();
+    match json::members(text, nesting, |name, value| envelope.take(&name, value)) {
+        Ok(()) => envelope.into_message(),
+        Err(fault) => Err(not_json(fault, nesting)),
     }
 }
 
-fn not_json(error: &serde_json::Error) -> Malformed {
-    Malformed::new(MalformedKind::NotJson, alloc::format!("{error}"))
+fn parse_batch<'a>(text: &'a str, limits: &Limits) -> Result<Vec<JsonText<'a>>, Malformed> {
+    let mut entries = Vec::new();
+    let mut count = 0_usize;
+    let read = json::elements(text, limits.nesting, |entry| {
+        count += 1;
+        // The text is bounded, but a pointer for every `0,` would be eight times as much.
+        if count <= limits.batch_entries {
+            entries.push(entry);
+        }
+    });
+    match read {
+        Err(fault) => Err(not_json(fault, limits.nesting)),
+        Ok(()) if count == 0 => Err(Malformed::new(MalformedKind::EmptyBatch, "")),
+        Ok(()) if count == entries.len() => Ok(entries),
+        Ok(()) => {
+            let detail = alloc::format!("it has {count}, {} are allowed", limits.batch_entries);
+            Err(Malformed::new(MalformedKind::BatchTooLong, detail))
+        }
+    }
 }
 
-/// Whether brackets nest deeper than `most`, without recursion and, for ordinary messages, without looking.
-fn nests_deeper_than(text: &[u8], most: usize) -> bool {
-    if text.len() <= most || memchr::memchr2_iter(b'{', b'[', text).take(most + 1).count() <= most {
-        return false;
+fn not_json(fault: Fault, nesting: usize) -> Malformed {
+    match fault {
+        Fault::TooDeep => Malformed::new(MalformedKind::TooDeep, alloc::format!("{nesting} levels are allowed")),
+        _ => Malformed::new(MalformedKind::NotJson, alloc::format!("{fault}")),
     }
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        match byte {
-            b'"' => at = end_of_string(text, at + 1),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > most {
-            return true;
-        }
-        at += 1;
-    }
-    false
 }
 
 /// The position of the quote that ends the string whose content begins at `at`.
@@ -281,37 +240,53 @@ pub(super) fn end_of_string(text: &[u8], mut at: usize) -> usize {
 /// The members of an envelope as they were found, before judging them.
 #[derive(Default)]
 struct Envelope<'a> {
-    jsonrpc: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    jsonrpc: Option<JsonText<'a>>,
+    id: Option<JsonText<'a>>,
+    method: Option<JsonText<'a>>,
+    params: Option<JsonText<'a>>,
+    result: Option<JsonText<'a>>,
+    error: Option<JsonText<'a>>,
     duplicate: bool,
     duplicate_id: bool,
 }
 
 impl<'a> Envelope<'a> {
+    /// Keeps a member. Names are matched exactly: `Method` is not `method`.
+    fn take(&mut self, name: &str, value: JsonText<'a>) {
+        let slot = match name {
+            "jsonrpc" => &mut self.jsonrpc,
+            "id" => &mut self.id,
+            "method" => &mut self.method,
+            "params" => &mut self.params,
+            "result" => &mut self.result,
+            "error" => &mut self.error,
+            _ => return,
+        };
+        let duplicate = slot.replace(value).is_some();
+        self.duplicate |= duplicate;
+        self.duplicate_id |= duplicate && name == "id";
+    }
+
     fn into_message(self) -> Result<Message<'a>, Malformed> {
         // Of two ids neither is to be trusted: it could be that of somebody else's request.
-        let id = self.id.filter(|_| !self.duplicate_id).and_then(Id::from_raw);
+        let id = self.id.filter(|_| !self.duplicate_id).and_then(Id::from_text);
         let response = self.method.is_none() && (self.result.is_some() || self.error.is_some());
         let malformed = |kind, id: Option<Id>| Err(Malformed::new(kind, "").with(id, response));
         if self.duplicate {
             return malformed(MalformedKind::DuplicateMember, id);
         }
-        if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
+        if self.jsonrpc.is_none_or(|version| version.as_str() != "\"2.0\"") {
             return malformed(MalformedKind::WrongVersion, id);
         }
         if response {
             return self.into_response(id);
         }
-        let Some(method) = self.method.and_then(|method| text_of(method.get())) else {
+        let Some(method) = self.method.and_then(JsonText::as_text) else {
             return malformed(MalformedKind::NoMethod, id);
         };
         // A sloppy peer's `"params":null` is as good as none.
-        let params = self.params.filter(|params| params.get() != "null");
-        if params.is_some_and(|params| !params.get().starts_with('{')) {
+        let params = self.params.filter(|params| !params.is_null());
+        if params.is_some_and(|params| !params.is_object()) {
             let mut bad = Malformed::new(MalformedKind::BadParams, "").with(id, false);
             bad.notification = self.id.is_none();
             return Err(bad);
@@ -327,103 +302,17 @@ impl<'a> Envelope<'a> {
         let malformed = |kind, id: Option<Id>| Err(Malformed::new(kind, "").with(id, true));
         match (self.result, self.error) {
             (Some(result), None) if id.is_some() => {
-                if result.get().starts_with('{') {
+                if result.is_object() {
                     Ok(Message::Response { id, outcome: Ok(result) })
                 } else {
                     malformed(MalformedKind::BadResult, id)
                 }
             }
-            (None, Some(error)) => match serde_json::from_str::<RpcError>(error.get()) {
+            (None, Some(error)) => match error.decode::<RpcError>() {
                 Ok(error) => Ok(Message::Response { id, outcome: Err(error) }),
                 Err(_) => malformed(MalformedKind::BadError, id),
             },
             _ => malformed(MalformedKind::AmbiguousResponse, id),
         }
-    }
-}
-
-/// The content of a JSON string, borrowed where it holds no escape.
-pub(crate) fn text_of(raw: &str) -> Option<Cow<'_, str>> {
-    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-        return Some(Cow::Borrowed(inner));
-    }
-    serde_json::from_str(raw).ok().map(Cow::Owned)
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EnvelopeVisitor;
-
-        impl<'de> Visitor<'de> for EnvelopeVisitor {
-            type Value = Envelope<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON-RPC message")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Envelope<'de>, M::Error> {
-                let mut envelope = Envelope::default();
-                while let Some(member) = map.next_key::<Member>()? {
-                    let slot = match member {
-                        Member::Jsonrpc => &mut envelope.jsonrpc,
-                        Member::Id => &mut envelope.id,
-                        Member::Method => &mut envelope.method,
-                        Member::Params => &mut envelope.params,
-                        Member::Result => &mut envelope.result,
-                        Member::Error => &mut envelope.error,
-                        Member::Unknown => {
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
-                    };
-                    let duplicate = slot.replace(map.next_value()?).is_some();
-                    envelope.duplicate |= duplicate;
-                    envelope.duplicate_id |= duplicate && matches!(member, Member::Id);
-                }
-                Ok(envelope)
-            }
-        }
-
-        deserializer.deserialize_map(EnvelopeVisitor)
-    }
-}
-
-/// The names of the envelope's members, matched exactly: `Method` is not `method`.
-enum Member {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    Unknown,
-}
-
-impl<'de> Deserialize<'de> for Member {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MemberVisitor;
-
-        impl Visitor<'_> for MemberVisitor {
-            type Value = Member;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member's name")
-            }
-
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Member, E> {
-                Ok(match name {
-                    "jsonrpc" => Member::Jsonrpc,
-                    "id" => Member::Id,
-                    "method" => Member::Method,
-                    "params" => Member::Params,
-                    "result" => Member::Result,
-                    "error" => Member::Error,
-                    _ => Member::Unknown,
-                })
-            }
-        }
-
-        deserializer.deserialize_str(MemberVisitor).map_err(D::Error::custom)
     }
 }

@@ -1,12 +1,12 @@
 //! Request ids.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use core::fmt;
 
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
+
+use crate::json::{JsonText, content_of};
 
 /// A request id, which keeps its JSON type: `1` and `"1"` are different ids, and `1.0` is none.
 ///
@@ -26,17 +26,13 @@ pub enum Id {
 
 impl Id {
     /// Reads an id from its JSON text; `None` for null, fractions, and everything that is neither integer nor string.
-    pub fn from_raw(raw: &RawValue) -> Option<Self> {
+    pub fn from_text(text: JsonText<'_>) -> Option<Self> {
         // A bare digit run is the common case; parsing it by hand is a tenth of serde's way there.
-        let text = raw.get();
+        let text = text.as_str();
         if let Ok(number) = text.parse::<i64>() {
             return Some(Self::Number(number));
         }
-        if text.starts_with('"') {
-            serde_json::from_str::<String>(text).ok().map(|s| Self::String(s.into()))
-        } else {
-            None
-        }
+        if text.starts_with('"') { content_of(text).map(|text| Self::String(text.into())) } else { None }
     }
 }
 

@@ -7,7 +7,6 @@ mod id;
 mod salvage;
 
 pub(crate) use encode::{Splice, encode_error, encode_notification, encode_request, encode_result};
-pub(crate) use envelope::text_of;
 pub use envelope::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry};
 pub(crate) use error::excerpt;
 pub use error::{RpcError, code};

@@ -3,11 +3,10 @@
 //! An oversized request that goes unanswered lets its sender wait for ever, and so does an oversized answer that is
 //! dropped. The id is nearly always among the first or the last bytes.
 
-use serde_json::value::RawValue;
-
 use super::envelope::end_of_string;
 use super::{Id, Malformed};
 use crate::codec::ndjson::Oversized;
+use crate::json::JsonText;
 
 /// Finds out what an oversized line was, as far as its ends tell.
 pub(crate) fn salvage(line: &Oversized, mut malformed: Malformed) -> Malformed {
@@ -56,7 +55,7 @@ fn flat_member(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 }
 
 fn id_from(text: &[u8]) -> Option<Id> {
-    Id::from_raw(serde_json::from_slice::<&RawValue>(text).ok()?)
+    Id::from_text(JsonText::parse(core::str::from_utf8(text).ok()?).ok()?)
 }
 
 #[cfg(test)]

@@ -50,7 +50,9 @@ macro_rules! moves_bytes {
         fn handle_timeout(&mut self, now: crate::time::Instant) {
             self.now = now;
             self.$role.handle_timeout(now);
-            self.stream.handle_timeout(&mut self.$role.session.outbox, now);
+            if self.stream.handle_timeout(&mut self.$role.session.outbox, now) {
+                self.$role.trim();
+            }
         }
     };
 }

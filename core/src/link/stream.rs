@@ -4,10 +4,9 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 use core::time::Duration;
 
-use serde_json::value::RawValue;
-
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
 use crate::codec::ndjson::{Frame, LineDecoder, Oversized};
+use crate::json::JsonText;
 use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry, salvage};
 use crate::limits::Limits;
 use crate::machine::ConnId;
@@ -16,7 +15,7 @@ use crate::time::Instant;
 /// How long the last words to a peer may take before the stream is closed regardless.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// After this long without need, buffers that a large message blew up are given back.
+/// After this long, what is not needed any more is given back, so that an idle session is small.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// A stream as the machines see it. Its parts are apart, so that an event may borrow from the bytes that came in while
@@ -118,9 +117,7 @@ impl Stream {
 
     pub(super) fn read_done(&mut self, count: usize, now: Instant) {
         self.inbox.filled(count);
-        if self.inbox.is_large() {
-            self.life.quiet_at.get_or_insert(now + QUIET);
-        }
+        self.life.quiet_at.get_or_insert(now + QUIET);
     }
 
     pub(super) fn read_eof(&mut self) {
@@ -131,19 +128,20 @@ impl Stream {
 
     pub(super) fn write_done(&mut self, outbox: &mut Outbox, count: usize, now: Instant) {
         outbox.wrote(count);
-        if outbox.is_large() {
-            self.life.quiet_at.get_or_insert(now + QUIET);
-        }
+        self.life.quiet_at.get_or_insert(now + QUIET);
     }
 
-    pub(super) fn handle_timeout(&mut self, outbox: &mut Outbox, now: Instant) {
+    /// Says whether it is time to give back memory.
+    pub(super) fn handle_timeout(&mut self, outbox: &mut Outbox, now: Instant) -> bool {
         if matches!(self.life.stage, Stage::Closing { until } if until <= now) {
             outbox.clear();
         }
-        if self.life.quiet_at.take_if(|quiet| *quiet <= now).is_some() {
+        let quiet = self.life.quiet_at.take_if(|quiet| *quiet <= now).is_some();
+        if quiet {
             self.inbox.trim(&mut self.reader.cursor);
             outbox.trim();
         }
+        quiet
     }
 }
 
@@ -257,7 +255,7 @@ impl Reader {
             return None;
         };
         // The entry was found to be JSON when the batch was read.
-        let entry = unread.get(range).and_then(|text| serde_json::from_slice::<&RawValue>(text).ok())?;
+        let entry = JsonText::parse(core::str::from_utf8(unread.get(range)?).ok()?).ok()?;
         Some(match parse_entry(entry) {
             Ok(message) => Incoming::Message(message),
             Err(malformed) => Incoming::Malformed(malformed),
@@ -295,7 +293,7 @@ impl Reader {
 }
 
 /// Where `entry`, which was read from `text`, lies in it.
-fn range_in(text: &[u8], entry: &RawValue) -> Range<usize> {
-    let start = (entry.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-    start..start + entry.get().len()
+fn range_in(text: &[u8], entry: JsonText<'_>) -> Range<usize> {
+    let start = (entry.as_str().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    start..start + entry.as_str().len()
 }

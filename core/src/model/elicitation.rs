@@ -4,10 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{ElicitSchema, Meta, PropertySchema, wire};
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 
 method! {
     /// Asks the user: a request in 2025-06-18 and 2025-11-25, an input request in 2026-07-28.
@@ -49,7 +48,7 @@ impl<'de> Deserialize<'de> for ElicitParams {
             mode: Option<Cow<'a, str>>,
         }
 
-        let raw = <&RawValue>::deserialize(deserializer)?;
+        let raw = JsonText::deserialize(deserializer)?;
         let tag: Tag<'de> = wire::read(raw)?;
         Ok(match tag.mode.as_deref() {
             // 2025-06-18 knew nothing but forms, so silence still means one.

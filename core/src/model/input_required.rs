@@ -7,13 +7,12 @@ use alloc::string::String;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{
     CreateMessage, CreateMessageParams, Elicit, ElicitFormParams, ElicitParams, ElicitUrlParams, ListRoots,
     ListRootsParams, Meta, Method, wire,
 };
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 
 /// A result that asks for input; at least one of its two fields must be there.
 #[non_exhaustive]
@@ -129,7 +128,7 @@ pub enum InputRequest {
 
 impl InputRequest {
     /// Reads the params of a method.
-    pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, serde_json::Error> {
+    pub fn read(method: &str, params: Option<JsonText<'_>>) -> Result<Self, serde_json::Error> {
         let required = || params.ok_or_else(|| serde::de::Error::missing_field("params"));
         Ok(match method {
             Elicit::NAME => Self::Elicit(wire::read(required()?)?),
@@ -202,7 +201,7 @@ impl<'de> Deserialize<'de> for InputRequest {
         struct Request<'a> {
             method: String,
             #[serde(borrow, default)]
-            params: Option<&'a RawValue>,
+            params: Option<JsonText<'a>>,
         }
 
         let Request { method, params } = Request::deserialize(deserializer)?;

@@ -1,7 +1,6 @@
 //! The `_meta` object: what peers and extensions say beside the protocol.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use crate::json::{Fault, JsonText, pick};
 
 /// The keys that the specification defines.
 pub mod key {
@@ -77,23 +76,28 @@ fn is_name(name: &str) -> bool {
 /// What a receiver reads from the `_meta` of a request, each value as it came: what is wrong with one of them is for
 /// whoever needs it, and spoils no other.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RequestMeta<'a> {
     /// The token under which the sender wants progress.
-    #[serde(borrow, rename = "progressToken")]
-    pub progress_token: Option<&'a RawValue>,
+    pub progress_token: Option<JsonText<'a>>,
     /// The revision the request is written in.
-    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
-    pub protocol_version: Option<&'a RawValue>,
+    pub protocol_version: Option<JsonText<'a>>,
     /// The client's capabilities.
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
-    pub client_capabilities: Option<&'a RawValue>,
+    pub client_capabilities: Option<JsonText<'a>>,
     /// The client's name and version.
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
-    pub client_info: Option<&'a RawValue>,
+    pub client_info: Option<JsonText<'a>>,
     /// The wanted log level.
-    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
-    pub log_level: Option<&'a RawValue>,
+    pub log_level: Option<JsonText<'a>>,
+}
+
+impl<'a> RequestMeta<'a> {
+    pub(crate) fn read(meta: JsonText<'a>) -> Result<Self, Fault> {
+        let [progress_token, protocol_version, client_capabilities, client_info, log_level] = pick(
+            meta,
+            [key::PROGRESS_TOKEN, key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL],
+        )?;
+        Ok(Self { progress_token, protocol_version, client_capabilities, client_info, log_level })
+    }
 }
 
 #[cfg(test)]
@@ -122,13 +126,11 @@ mod tests {
 
     #[test]
     fn one_wrong_field_does_not_spoil_the_others() {
-        let meta: RequestMeta<'_> = serde_json::from_str(
-            r#"{"progressToken":1.5,"io.modelcontextprotocol/protocolVersion":7,
-                "io.modelcontextprotocol/clientCapabilities":null,"x":[1]}"#,
-        )
-        .unwrap();
-        assert_eq!(meta.progress_token.map(RawValue::get), Some("1.5"));
-        assert_eq!(meta.protocol_version.map(RawValue::get), Some("7"));
+        let text = r#"{"progressToken":1.5,"io.modelcontextprotocol/protocolVersion":7,
+                "io.modelcontextprotocol/clientCapabilities":null,"x":[1]}"#;
+        let meta = RequestMeta::read(JsonText::parse(text).unwrap()).unwrap();
+        assert_eq!(meta.progress_token.map(JsonText::as_str), Some("1.5"));
+        assert_eq!(meta.protocol_version.map(JsonText::as_str), Some("7"));
         assert!(meta.client_capabilities.is_none() && meta.log_level.is_none());
     }
 }

@@ -4,13 +4,12 @@ use alloc::string::String;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{
     TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
     UntitledSingleSelectEnumSchema, wire,
 };
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 
 /// The schema of one field of a form.
 #[non_exhaustive]
@@ -80,9 +79,9 @@ impl Serialize for PropertySchema {
 
 impl<'de> Deserialize<'de> for PropertySchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
+        let raw = JsonText::deserialize(deserializer)?;
         // A form with one odd field is still a form: the user can fill in the others.
-        Ok(read_known(raw.get()).unwrap_or_else(|| Self::Other(raw.into())))
+        Ok(read_known(raw.as_str()).unwrap_or_else(|| Self::Other(raw.into())))
     }
 }
 

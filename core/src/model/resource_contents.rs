@@ -4,10 +4,9 @@ use alloc::string::String;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{Meta, wire};
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 
 /// The contents of a resource: text, or bytes in base64.
 #[non_exhaustive]
@@ -69,7 +68,7 @@ impl<'de> Deserialize<'de> for ResourceContents {
             blob: Option<IgnoredAny>,
         }
 
-        let raw = <&RawValue>::deserialize(deserializer)?;
+        let raw = JsonText::deserialize(deserializer)?;
         let shape: Shape = wire::read(raw)?;
         Ok(match (shape.text, shape.blob) {
             (Some(_), _) => Self::Text(wire::read(raw)?),

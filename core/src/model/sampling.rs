@@ -5,10 +5,9 @@ use alloc::vec::Vec;
 use core::slice;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use super::{AudioContent, ImageContent, Meta, Role, TextContent, Tool, ToolResultContent, ToolUseContent, wire};
-use crate::json::Json;
+use crate::json::{Json, JsonText};
 
 method! {
     /// Asks the client's model for a message: a request until 2025-11-25, an input request in 2026-07-28.
@@ -202,9 +201,13 @@ impl Serialize for SamplingContent {
 
 impl<'de> Deserialize<'de> for SamplingContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
+        let raw = JsonText::deserialize(deserializer)?;
         // A raw value starts at its first character, never at white space.
-        if raw.get().starts_with('[') { wire::read(raw).map(Self::Multiple) } else { wire::read(raw).map(Self::Single) }
+        if raw.as_str().starts_with('[') {
+            wire::read(raw).map(Self::Multiple)
+        } else {
+            wire::read(raw).map(Self::Single)
+        }
     }
 }
 

@@ -6,13 +6,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::config::Caller;
 use super::handling::{Kind, ServerRequest};
 use super::params::{Params, decode};
 use super::{Call, LastCaller, Queued, Server, ServerEvent};
-use crate::jsonrpc::{Id, RpcError, Splice, code, text_of};
+use crate::json::JsonText;
+use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -24,7 +24,7 @@ use crate::time::Instant;
 
 impl<T, H: Clone> Server<T, H> {
     /// A request of the client's. Every one gets exactly one answer, unless the client cancels it.
-    pub(super) fn request(&mut self, id: &Id, method: &str, params: Option<&RawValue>, now: Instant) {
+    pub(super) fn request(&mut self, id: &Id, method: &str, params: Option<JsonText<'_>>, now: Instant) {
         let admitted = Params::read(params).and_then(|read| {
             let (caller, data) = self.admit(method, &read)?;
             Ok((read, caller, data))
@@ -46,7 +46,7 @@ impl<T, H: Clone> Server<T, H> {
     /// Finds out who asks, in which era, and whether they may.
     fn admit(&mut self, method: &str, params: &Params<'_>) -> Result<(Option<Arc<Caller>>, ServerRequest), RpcError> {
         let meta = params.meta()?;
-        let progress_token = meta.progress_token.and_then(Id::from_raw);
+        let progress_token = meta.progress_token.and_then(Id::from_text);
         let request = |caller: Option<&Arc<Caller>>, log_level| ServerRequest {
             modern: caller.is_some_and(|caller| caller.version.era() == Era::Modern),
             progress_token,
@@ -58,7 +58,7 @@ impl<T, H: Clone> Server<T, H> {
         if modern_meta || method == "server/discover" {
             let caller = self.modern_caller(&meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
-            let log_level = meta.log_level.map(|level| serde_json::from_str::<LoggingLevel>(level.get()));
+            let log_level = meta.log_level.map(|level| level.decode::<LoggingLevel>());
             let request = request(Some(&caller), log_level.transpose().map_err(wrong_level)?);
             return Ok((Some(caller), request));
         }
@@ -78,24 +78,25 @@ impl<T, H: Clone> Server<T, H> {
     /// client say the same, and the same text need not be read twice.
     fn modern_caller(&mut self, meta: &RequestMeta<'_>) -> Result<Arc<Caller>, RpcError> {
         let missing = |what| RpcError::invalid_params(alloc::format!("_meta has no {what}, which every request needs"));
-        let version = meta.protocol_version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?.get();
-        let capabilities = meta.client_capabilities.ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?.get();
-        let text = [version, capabilities, meta.client_info.map_or("", RawValue::get)];
+        let version = meta.protocol_version.ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
+        let capabilities = meta.client_capabilities.ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
+        let text = [version.as_str(), capabilities.as_str(), meta.client_info.map_or("", JsonText::as_str)];
         if let Some(last) = self.last_caller.as_ref().filter(|last| last.text.iter().map(|text| &**text).eq(text)) {
             return Ok(last.caller.clone());
         }
-        if !capabilities.starts_with('{') {
+        if !capabilities.is_object() {
             // An array would be read member by member.
             return Err(RpcError::invalid_params("the client capabilities are not an object"));
         }
-        let capabilities: ClientCapabilities = serde_json::from_str(capabilities)
+        let capabilities: ClientCapabilities = capabilities
+            .decode()
             .map_err(|error| RpcError::invalid_params(alloc::format!("the client capabilities are wrong: {error}")))?;
         let version =
-            text_of(version).ok_or_else(|| RpcError::invalid_params("the protocol version is not a string"))?;
+            version.as_text().ok_or_else(|| RpcError::invalid_params("the protocol version is not a string"))?;
         let Some(version) = ProtocolVersion::parse(&version).filter(|version| version.era() == Era::Modern) else {
             return Err(unsupported_version(&version));
         };
-        let info = meta.client_info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
+        let info = meta.client_info.and_then(|info| info.decode::<Implementation>().ok());
         let caller = Arc::new(Caller { version, capabilities, info });
         self.last_caller = Some(LastCaller { text: text.map(Box::from), caller: caller.clone() });
         Ok(caller)
@@ -105,7 +106,7 @@ impl<T, H: Clone> Server<T, H> {
         &mut self,
         key: RequestKey,
         method: &str,
-        raw: Option<&RawValue>,
+        raw: Option<JsonText<'_>>,
         params: &Params<'_>,
         caller: Option<Arc<Caller>>,
         now: Instant,
@@ -222,7 +223,7 @@ impl<T, H: Clone> Server<T, H> {
     pub(super) fn notification<'a>(
         &mut self,
         method: Cow<'a, str>,
-        params: Option<&'a RawValue>,
+        params: Option<JsonText<'a>>,
         now: Instant,
     ) -> Option<ServerEvent<'a, T, H>> {
         match &*method {
@@ -241,7 +242,7 @@ impl<T, H: Clone> Server<T, H> {
                 }
                 None
             }
-            _ => Some(ServerEvent::Notification { method, params: params.map(Cow::Borrowed) }),
+            _ => Some(ServerEvent::Notification { method, params }),
         }
     }
 

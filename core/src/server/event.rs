@@ -3,12 +3,11 @@
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
-use serde_json::value::RawValue;
-
 use super::config::Caller;
 use super::invocation::{Invocation, ReplyTo};
 use crate::client::CallId;
 use crate::error::{CallError, CloseReason};
+use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
 use crate::session::RequestKey;
 
@@ -36,14 +35,14 @@ pub enum ServerEvent<'a, T, H> {
         /// The token that went in with it.
         token: T,
         /// The result as it came.
-        outcome: Result<Cow<'a, RawValue>, CallError>,
+        outcome: Result<JsonText<'a>, CallError>,
     },
     /// The client tells something.
     Notification {
         /// What it is about.
         method: Cow<'a, str>,
         /// Its parameters.
-        params: Option<Cow<'a, RawValue>>,
+        params: Option<JsonText<'a>>,
     },
     /// The client sent something that is no message. It was answered where the protocol has an answer.
     Malformed(Malformed),

@@ -65,11 +65,11 @@ impl<T, H: Clone> Server<T, H> {
     ) -> Result<(), RpcError> {
         let name = params.name()?;
         let arguments = params.arguments()?;
-        let Some((_, handler)) = self.registry.tools.get(&name) else {
+        let Some((name, _, handler)) = self.registry.tools.get(&name) else {
             return Err(RpcError::invalid_params(alloc::format!("unknown tool: {}", excerpt(&name))));
         };
-        let handler = handler.clone();
-        self.invoke(key, handler, Invoked::Tool { name: name.into_owned(), arguments }, params, caller, now)
+        let (name, handler) = (name.clone(), handler.clone());
+        self.invoke(key, handler, Invoked::Tool { name, arguments }, params, caller, now)
     }
 
     pub(super) fn read_resource(
@@ -96,15 +96,15 @@ impl<T, H: Clone> Server<T, H> {
     ) -> Result<(), RpcError> {
         let name = params.name()?;
         let arguments = params.text_arguments()?;
-        let Some((prompt, handler)) = self.registry.prompts.get(&name) else {
+        let Some((name, prompt, handler)) = self.registry.prompts.get(&name) else {
             return Err(RpcError::invalid_params(alloc::format!("unknown prompt: {}", excerpt(&name))));
         };
         let required = prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
         if let Some(missing) = required.map(|argument| &argument.name).find(|name| !arguments.contains_key(*name)) {
             return Err(RpcError::invalid_params(alloc::format!("the prompt needs the argument {missing:?}")));
         }
-        let handler = handler.clone();
-        self.invoke(key, handler, Invoked::Prompt { name: name.into_owned(), arguments }, params, caller, now)
+        let (name, handler) = (name.clone(), handler.clone());
+        self.invoke(key, handler, Invoked::Prompt { name, arguments }, params, caller, now)
     }
 
     pub(super) fn complete(
@@ -338,8 +338,8 @@ impl<T, H: Clone> Server<T, H> {
 
     fn handler_for(&self, request: &Invoked) -> Option<H> {
         match request {
-            Invoked::Tool { name, .. } => self.registry.tools.get(name).map(|(_, handler)| handler.clone()),
-            Invoked::Prompt { name, .. } => self.registry.prompts.get(name).map(|(_, handler)| handler.clone()),
+            Invoked::Tool { name, .. } => self.registry.tools.get(name).map(|(_, _, handler)| handler.clone()),
+            Invoked::Prompt { name, .. } => self.registry.prompts.get(name).map(|(_, _, handler)| handler.clone()),
             Invoked::Resource { uri, .. } => self.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
             Invoked::Completion(params) => {
                 self.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()

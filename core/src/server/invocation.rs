@@ -61,7 +61,7 @@ pub enum Invoked {
     /// Call a tool.
     Tool {
         /// Its name.
-        name: String,
+        name: Arc<str>,
         /// A JSON object.
         arguments: Json,
     },
@@ -75,7 +75,7 @@ pub enum Invoked {
     /// Get a prompt.
     Prompt {
         /// Its name.
-        name: String,
+        name: Arc<str>,
         /// Its arguments.
         arguments: BTreeMap<String, String>,
     },

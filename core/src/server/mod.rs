@@ -14,7 +14,6 @@ mod registry;
 mod state;
 mod subscriptions;
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::ToString;
@@ -22,7 +21,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 pub use config::{Caller, ServerConfig};
 pub use event::ServerEvent;
@@ -34,8 +32,7 @@ use state::Sealer;
 use crate::client::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, Refused, SendError};
-use crate::json::Json;
-use crate::json::write_json;
+use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
 use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
 use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Session, Timing};
@@ -91,6 +88,24 @@ pub(crate) enum Queued<T, H> {
     Malformed(Malformed),
 }
 
+impl<T, H> Queued<T, H> {
+    /// The event that this is. The JSON that it owns is put where the event can borrow it from.
+    pub(crate) fn lend(self, lent: &mut Option<Json>) -> ServerEvent<'_, T, H> {
+        match self {
+            Self::Initialized(caller) => ServerEvent::Initialized(caller),
+            Self::Invoke { handler, invocation } => {
+                ServerEvent::Invoke { reply: ReplyTo::to(&invocation), handler, invocation }
+            }
+            Self::Cancelled(key) => ServerEvent::Cancelled(key),
+            Self::Done { call, token, outcome } => {
+                let outcome = outcome.map(|result| lent.insert(result).as_text());
+                ServerEvent::Completed { call, token, outcome }
+            }
+            Self::Malformed(malformed) => ServerEvent::Malformed(malformed),
+        }
+    }
+}
+
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, seed: &Seed) -> Self {
         // What was there from the start is no change.
@@ -144,7 +159,7 @@ impl<T, H: Clone> Server<T, H> {
     fn settled<'a>(
         &mut self,
         call: Call<T>,
-        outcome: Result<&'a RawValue, RpcError>,
+        outcome: Result<JsonText<'a>, RpcError>,
         now: Instant,
     ) -> Option<ServerEvent<'a, T, H>> {
         match call {
@@ -159,7 +174,7 @@ impl<T, H: Clone> Server<T, H> {
                 None
             }
             Call::User { call, token } => {
-                let outcome = outcome.map(Cow::Borrowed).map_err(CallError::Remote);
+                let outcome = outcome.map_err(CallError::Remote);
                 Some(ServerEvent::Completed { call, token, outcome })
             }
         }
@@ -318,6 +333,14 @@ impl<T, H: Clone> Server<T, H> {
 
     pub(crate) fn next_queued(&mut self) -> Option<Queued<T, H>> {
         self.queue.pop_front()
+    }
+
+    /// Gives back the memory that nothing needs now.
+    pub(crate) fn trim(&mut self) {
+        self.session.trim();
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
     }
 
     pub(crate) fn is_idle(&self) -> bool {

@@ -1,12 +1,15 @@
 //! What a server offers. Entries come and go at run time; clients are told.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::jsonrpc::RpcError;
 use crate::model::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool, UriTemplate, UriTemplateError};
+use crate::table::Table;
 
 /// Tools, resources, templates, prompts and completions, each with a handler of the program's.
 ///
@@ -20,10 +23,10 @@ use crate::model::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool
 /// ```
 #[derive(Debug)]
 pub struct Registry<H> {
-    pub(super) tools: Table<Tool, H>,
-    pub(super) resources: Table<Resource, H>,
-    pub(super) templates: Table<(ResourceTemplate, UriTemplate), H>,
-    pub(super) prompts: Table<Prompt, H>,
+    pub(super) tools: Offers<Tool, H>,
+    pub(super) resources: Offers<Resource, H>,
+    pub(super) templates: Offers<(ResourceTemplate, UriTemplate), H>,
+    pub(super) prompts: Offers<Prompt, H>,
     completions: BTreeMap<(CompletionKey, String), H>,
     /// Whether there ever was a completion: what was declared to clients stays declared.
     completions_offered: bool,
@@ -54,10 +57,10 @@ impl<H> Registry<H> {
     /// Nothing yet.
     pub fn new() -> Self {
         Self {
-            tools: Table::new(),
-            resources: Table::new(),
-            templates: Table::new(),
-            prompts: Table::new(),
+            tools: Offers::new(),
+            resources: Offers::new(),
+            templates: Offers::new(),
+            prompts: Offers::new(),
             completions: BTreeMap::new(),
             completions_offered: false,
             changes: Changes::default(),
@@ -151,7 +154,7 @@ impl<H> Registry<H> {
 
     /// The handler for a URI, with the variables of the template that matched.
     pub(super) fn find_resource(&self, uri: &str) -> Option<(&H, BTreeMap<String, String>)> {
-        if let Some((_, handler)) = self.resources.get(uri) {
+        if let Some((_, _, handler)) = self.resources.get(uri) {
             return Some((handler, BTreeMap::new()));
         }
         self.templates.iter().find_map(|((_, matcher), handler)| Some((handler, matcher.matches(uri)?)))
@@ -184,40 +187,44 @@ impl<H> Registry<H> {
 /// Named entries in the order in which they were added. The place of an entry never changes, so it makes a cursor that
 /// stays right while others come and go.
 #[derive(Debug)]
-pub(super) struct Table<D, H> {
-    entries: BTreeMap<u64, (D, H)>,
-    places: BTreeMap<String, u64>,
+pub(super) struct Offers<D, H> {
+    entries: Table<u64, Box<(D, H)>>,
+    places: Table<Arc<str>, u64>,
     next: u64,
     /// Whether there ever was an entry: what was declared to clients stays declared.
     pub(super) offered: bool,
 }
 
-impl<D, H> Table<D, H> {
+impl<D, H> Offers<D, H> {
     fn new() -> Self {
-        Self { entries: BTreeMap::new(), places: BTreeMap::new(), next: 0, offered: false }
+        Self { entries: Table::new(), places: Table::new(), next: 0, offered: false }
     }
 
     fn insert(&mut self, name: String, entry: D, handler: H) {
-        let place = *self.places.entry(name).or_insert_with(|| {
+        let place = self.places.find(|known| (**known).cmp(&name)).map(|(_, &place)| place);
+        let place = place.unwrap_or_else(|| {
             self.next += 1;
+            self.places.insert(name.into(), self.next);
             self.next
         });
-        self.entries.insert(place, (entry, handler));
+        self.entries.insert(place, Box::new((entry, handler)));
         self.offered = true;
     }
 
     fn remove(&mut self, name: &str) -> bool {
-        let place = self.places.remove(name);
+        let place = self.places.remove(&name.into());
         place.is_some_and(|place| self.entries.remove(&place).is_some())
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<(&D, &H)> {
-        let (entry, handler) = self.entries.get(self.places.get(name)?)?;
-        Some((entry, handler))
+    /// An entry and its name, to be shared.
+    pub(super) fn get(&self, name: &str) -> Option<(&Arc<str>, &D, &H)> {
+        let (name, place) = self.places.find(|known| (**known).cmp(name))?;
+        let (entry, handler) = &**self.entries.get(place)?;
+        Some((name, entry, handler))
     }
 
     fn iter(&self) -> impl Iterator<Item = &(D, H)> {
-        self.entries.values()
+        self.entries.iter().map(|(_, entry)| &**entry)
     }
 
     /// The entries from `cursor` on, and the cursor of the next page.
@@ -230,11 +237,11 @@ impl<D, H> Table<D, H> {
                 .filter(|&place| (1..=self.next).contains(&place) && cursor_for(place) == cursor)
                 .ok_or_else(|| RpcError::invalid_params("the cursor is none that this server gave"))?,
         };
-        let mut rest = self.entries.range(after + 1..);
+        let mut rest = self.entries.iter().skip_while(|&(&place, _)| place <= after);
         let mut page = Vec::new();
         let mut last = after;
-        for (&place, (entry, _)) in rest.by_ref().take(size.max(1)) {
-            page.push(entry);
+        for (&place, entry) in rest.by_ref().take(size.max(1)) {
+            page.push(&entry.0);
             last = place;
         }
         let next = rest.next().map(|_| cursor_for(last));

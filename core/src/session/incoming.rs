@@ -38,7 +38,7 @@ impl NotBegun {
 impl<T, I> Session<T, I> {
     /// Takes in a request.
     pub(crate) fn begin(&mut self, id: &Id, data: I) -> Result<RequestKey, NotBegun> {
-        if self.keys.contains_key(id) {
+        if self.keys.contains(id) {
             return Err(NotBegun::DuplicateId);
         }
         if self.incoming.len() >= self.limits.incoming_requests {
@@ -101,6 +101,6 @@ impl<T, I> Session<T, I> {
     /// Every open request, for a connection that is over.
     pub(crate) fn forget_requests(&mut self) -> Vec<I> {
         self.keys.clear();
-        core::mem::take(&mut self.incoming).into_values().map(|request| request.data).collect()
+        self.incoming.take().map(|(_, request)| request.data).collect()
     }
 }

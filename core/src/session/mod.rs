@@ -8,8 +8,6 @@ mod incoming;
 mod keep_alive;
 mod outgoing;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-
 pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
@@ -18,6 +16,7 @@ pub(crate) use outgoing::{Pending, Timing};
 use crate::buffer::Outbox;
 use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_notification};
 use crate::limits::Limits;
+use crate::table::Table;
 use crate::time::Instant;
 use serde::Serialize;
 
@@ -28,11 +27,11 @@ pub(crate) struct Session<T, I> {
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
     next_number: i64,
-    pending: BTreeMap<i64, Pending<T>>,
-    deadlines: BTreeSet<(Instant, i64)>,
+    pending: Table<i64, Pending<T>>,
+    deadlines: Table<(Instant, i64), ()>,
     next_key: u64,
-    incoming: BTreeMap<RequestKey, Incoming<I>>,
-    keys: BTreeMap<Id, RequestKey>,
+    incoming: Table<RequestKey, Incoming<I>>,
+    keys: Table<Id, RequestKey>,
     counters: Counters,
 }
 
@@ -59,11 +58,11 @@ impl<T, I> Session<T, I> {
             outbox: Outbox::default(),
             overflowed: false,
             next_number: 1,
-            pending: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            pending: Table::new(),
+            deadlines: Table::new(),
             next_key: 1,
-            incoming: BTreeMap::new(),
-            keys: BTreeMap::new(),
+            incoming: Table::new(),
+            keys: Table::new(),
             counters: Counters::default(),
         }
     }
@@ -104,7 +103,15 @@ impl<T, I> Session<T, I> {
 
     /// The earliest deadline of an open call.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|&(deadline, _)| deadline)
+        self.deadlines.first().map(|(&(deadline, _), ())| deadline)
+    }
+
+    /// Gives back the memory of what was open.
+    pub(crate) fn trim(&mut self) {
+        self.pending.trim();
+        self.deadlines.trim();
+        self.incoming.trim();
+        self.keys.trim();
     }
 
     /// Whether nothing is open: no call, no request, no timer.

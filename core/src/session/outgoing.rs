@@ -77,7 +77,7 @@ impl<T, I> Session<T, I> {
         self.next_number += 1;
         let deadline = timing.timeout.map(|timeout| now + timeout);
         if let Some(deadline) = deadline {
-            self.deadlines.insert((deadline, number));
+            self.deadlines.insert((deadline, number), ());
         }
         self.pending.insert(number, Pending { token, started: now, timing, deadline });
         Ok(number)
@@ -125,12 +125,13 @@ impl<T, I> Session<T, I> {
         let deadline = (now + timeout).min(pending.started + pending.timing.maximum.max(timeout));
         pending.deadline = Some(deadline);
         self.deadlines.remove(&(old, number));
-        self.deadlines.insert((deadline, number));
+        self.deadlines.insert((deadline, number), ());
     }
 
     /// Extends every call that is due as progress would, each up to its maximum.
     pub(crate) fn extend_due(&mut self, now: Instant) {
-        let due: Vec<_> = self.deadlines.range(..=(now, i64::MAX)).map(|&(_, number)| number).collect();
+        let due: Vec<_> =
+            self.deadlines.iter().take_while(|&(&(at, _), ())| at <= now).map(|(&(_, number), ())| number).collect();
         for number in due {
             self.extend(number, now);
         }
@@ -147,7 +148,7 @@ impl<T, I> Session<T, I> {
 
     /// A call whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<(i64, Pending<T>)> {
-        let &(deadline, number) = self.deadlines.first()?;
+        let (&(deadline, number), ()) = self.deadlines.first()?;
         if deadline > now {
             return None;
         }
@@ -172,6 +173,6 @@ impl<T, I> Session<T, I> {
     /// Every open call, for a connection that is over.
     pub(crate) fn abandon(&mut self) -> Vec<(i64, T)> {
         self.deadlines.clear();
-        core::mem::take(&mut self.pending).into_iter().map(|(number, pending)| (number, pending.token)).collect()
+        self.pending.take().map(|(number, pending)| (number, pending.token)).collect()
     }
 }

@@ -1,16 +1,14 @@
 //! The client's end of the stream.
 
-use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
 use serde::Serialize;
 
 use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
-use crate::client::{
-    CallId, CallOptions, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued, Step,
-};
+use crate::client::{CallId, CallOptions, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Step};
 use crate::error::{CloseReason, Refused, SendError};
+use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::limits::Limits;
 use crate::machine::{Machine, Output, Sealed, Target};
@@ -42,6 +40,8 @@ pub struct StdioClient<T> {
     /// Whether the server is being tried a second time, as a legacy one.
     second: bool,
     told_closed: bool,
+    /// What the last event borrows from.
+    lent: Option<Json>,
 }
 
 impl<T> StdioClient<T> {
@@ -55,6 +55,7 @@ impl<T> StdioClient<T> {
             now,
             second: false,
             told_closed: false,
+            lent: None,
         }
     }
 
@@ -145,8 +146,9 @@ impl<T> Machine for StdioClient<T> {
     moves_bytes!(client);
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
-        let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed } = self;
+        let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
+        *lent = None;
         if client.session.is_overflowing() {
             client.close(CloseReason::PeerStoppedReading);
             // A message may be half written, so last words would be taken for the rest of it.
@@ -168,7 +170,7 @@ impl<T> Machine for StdioClient<T> {
                 None => {}
             }
             if let Some(queued) = client.next_queued() {
-                break Step::from(queued);
+                break queued.lend(lent);
             }
             let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
             let incoming = if life.is_open() { reader.next(inbox, limits, batches) } else { None };
@@ -206,20 +208,5 @@ impl<T> Machine for StdioClient<T> {
                 None => Output::Idle { deadline: Some(now) },
             },
         }
-    }
-}
-
-impl<T> From<Queued<T>> for Step<'_, T> {
-    fn from(queued: Queued<T>) -> Self {
-        Self::Event(match queued {
-            Queued::Ready(peer) => ClientEvent::Ready(peer),
-            Queued::Done { call, token, outcome } => {
-                ClientEvent::Completed { call, token, outcome: outcome.map(|result| Cow::Owned(result.into())) }
-            }
-            Queued::Input { reply, request } => ClientEvent::Input { reply, request },
-            Queued::InputCancelled(key) => ClientEvent::InputCancelled(key),
-            Queued::Malformed(malformed) => ClientEvent::Malformed(malformed),
-            Queued::Update { call, update } => return Self::Update { call, update },
-        })
     }
 }

@@ -1,6 +1,5 @@
 //! The server's end of the stream.
 
-use alloc::borrow::Cow;
 use core::time::Duration;
 
 use serde::Serialize;
@@ -10,11 +9,12 @@ use crate::buffer::ReadBuffer;
 use crate::client::{CallId, CallOptions};
 use crate::entropy::Seed;
 use crate::error::{CloseReason, Refused};
+use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::limits::Limits;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method};
-use crate::server::{Queued, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
+use crate::server::{Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
 use crate::session::{Counters, RequestKey};
 use crate::time::{Instant, earliest};
 
@@ -46,6 +46,8 @@ pub struct StdioServer<T, H> {
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
     told_closed: bool,
+    /// What the last event borrows from.
+    lent: Option<Json>,
 }
 
 impl<T, H: Clone> StdioServer<T, H> {
@@ -59,6 +61,7 @@ impl<T, H: Clone> StdioServer<T, H> {
             now,
             drain_until: None,
             told_closed: false,
+            lent: None,
         }
     }
 
@@ -145,8 +148,9 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     moves_bytes!(server);
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed } = self;
+        let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
+        *lent = None;
         if server.session.is_overflowing() {
             server.close(CloseReason::PeerStoppedReading);
             // A message may be half written, so last words would be taken for the rest of it.
@@ -166,7 +170,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 None => {}
             }
             if let Some(queued) = server.next_queued() {
-                return Output::Event(queued.into());
+                return Output::Event(queued.lend(lent));
             }
             let incoming = if life.is_open() { reader.next(inbox, limits, server.allows_batches()) } else { None };
             match incoming {
@@ -194,22 +198,6 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                     };
                 }
             }
-        }
-    }
-}
-
-impl<T, H> From<Queued<T, H>> for ServerEvent<'_, T, H> {
-    fn from(queued: Queued<T, H>) -> Self {
-        match queued {
-            Queued::Initialized(caller) => Self::Initialized(caller),
-            Queued::Invoke { handler, invocation } => {
-                Self::Invoke { reply: ReplyTo::to(&invocation), handler, invocation }
-            }
-            Queued::Cancelled(key) => Self::Cancelled(key),
-            Queued::Done { call, token, outcome } => {
-                Self::Completed { call, token, outcome: outcome.map(|result| Cow::Owned(result.into())) }
-            }
-            Queued::Malformed(malformed) => Self::Malformed(malformed),
         }
     }
 }

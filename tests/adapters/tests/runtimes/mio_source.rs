@@ -32,7 +32,7 @@ fn converse_and_count(command: windlass_host::Command, text: &str) -> (CloseReas
             .drive(poll.registry(), |event| match event {
                 ClientEvent::Ready(_) => is_ready = true,
                 ClientEvent::Completed { token, outcome, .. } => {
-                    let result: CallToolResult = serde_json::from_str(outcome.unwrap().get()).unwrap();
+                    let result: CallToolResult = outcome.unwrap().decode().unwrap();
                     assert!(result.text_content() == format!("{token} {text}"));
                     answered.push(token);
                 }
