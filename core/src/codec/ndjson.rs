@@ -139,7 +139,7 @@ impl Oversized {
         oversized
     }
 
-    fn extend(&mut self, more: &[u8]) {
+    pub(crate) fn extend(&mut self, more: &[u8]) {
         self.length += more.len() as u64;
         let missing = EXCERPT.saturating_sub(self.head.len());
         self.head.extend_from_slice(&more[..more.len().min(missing)]);

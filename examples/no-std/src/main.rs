@@ -21,7 +21,7 @@ use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::link::stdio::{StdioClient, StdioServer};
 use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, ListTools, ListToolsResult, Tool};
 use windlass::server::{Registry, Reply, ServerConfig, ServerEvent};
-use windlass::{ConnId, Instant, Json, Machine, Output, Seed};
+use windlass::{ConnId, Instant, Machine, Output, Seed};
 
 /// Nothing here takes time. A device reads its timer, and sets an alarm to the deadline that comes with `Output::Idle`.
 const NOW: Instant = Instant::ZERO;
@@ -91,14 +91,14 @@ fn turn_client(client: &mut End<StdioClient<Asked>>, measured: &mut Option<Strin
                 listing.map_err(|refused| refused.why)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Tools, outcome, .. }) => {
-                let list: ListToolsResult = Json::from(&*outcome?).decode()?;
+                let list: ListToolsResult = outcome?.decode()?;
                 let tool = list.tools.first().ok_or("the server has no tools")?;
                 let params = CallToolParams::new(tool.name.as_str());
                 let calling = client.machine.call::<CallTool>(&params, &options, Asked::Temperature, NOW);
                 calling.map_err(|refused| refused.why)?;
             }
             Output::Event(ClientEvent::Completed { token: Asked::Temperature, outcome, .. }) => {
-                let result: CallToolResult = Json::from(&*outcome?).decode()?;
+                let result: CallToolResult = outcome?.decode()?;
                 *measured = Some(result.text_content());
                 client.machine.close(NOW);
             }

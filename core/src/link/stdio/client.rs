@@ -10,7 +10,6 @@ use crate::client::{CallId, CallOptions, Client, ClientConfig, ClientEvent, Inpu
 use crate::error::{CloseReason, Refused, SendError};
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
-use crate::limits::Limits;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{Method, Notice, SubscriptionFilter};
 use crate::session::Counters;
@@ -35,7 +34,6 @@ use crate::time::{Instant, earliest};
 pub struct StdioClient<T> {
     client: Client<T>,
     stream: Stream,
-    limits: Limits,
     now: Instant,
     /// Whether the server is being tried a second time, as a legacy one.
     second: bool,
@@ -47,11 +45,9 @@ pub struct StdioClient<T> {
 impl<T> StdioClient<T> {
     /// A client that begins to negotiate as soon as its stream is open.
     pub fn new(config: ClientConfig, now: Instant) -> Self {
-        let limits = config.limits.clone();
         Self {
-            stream: Stream::new(&limits),
+            stream: Stream::new(&config.limits),
             client: Client::new(config),
-            limits,
             now,
             second: false,
             told_closed: false,
@@ -146,7 +142,7 @@ impl<T> Machine for StdioClient<T> {
     moves_bytes!(client);
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
-        let Self { client, stream: Stream { inbox, reader, life }, limits, now, second, told_closed, lent } = self;
+        let Self { client, stream: Stream { inbox, reader, life }, now, second, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         *lent = None;
         if client.session.is_overflowing() {
@@ -173,7 +169,7 @@ impl<T> Machine for StdioClient<T> {
                 break queued.lend(lent);
             }
             let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
-            let incoming = if life.is_open() { reader.next(inbox, limits, batches) } else { None };
+            let incoming = if life.is_open() { reader.next(inbox, &client.session.limits, batches) } else { None };
             match incoming {
                 Some(Incoming::Message(message)) => {
                     if let Some(step) = client.handle(message, now) {
@@ -185,7 +181,7 @@ impl<T> Machine for StdioClient<T> {
                     if client.stream_ended(CloseReason::PeerClosed) {
                         // A legacy server that exits on the probe is started again and initialised.
                         *second = true;
-                        reader.restart(inbox, limits);
+                        reader.restart(inbox, &client.session.limits);
                         life.reopen();
                     }
                 }

@@ -11,7 +11,6 @@ use crate::entropy::Seed;
 use crate::error::{CloseReason, Refused};
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
-use crate::limits::Limits;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method};
 use crate::server::{Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
@@ -41,7 +40,6 @@ const DRAIN: Duration = Duration::from_millis(400);
 pub struct StdioServer<T, H> {
     server: Server<T, H>,
     stream: Stream,
-    limits: Limits,
     now: Instant,
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
@@ -53,11 +51,9 @@ pub struct StdioServer<T, H> {
 impl<T, H: Clone> StdioServer<T, H> {
     /// A server that waits for its client.
     pub fn new(config: ServerConfig, registry: Registry<H>, seed: &Seed, now: Instant) -> Self {
-        let limits = config.limits.clone();
         Self {
-            stream: Stream::new(&limits),
+            stream: Stream::new(&config.limits),
             server: Server::new(config, registry, seed),
-            limits,
             now,
             drain_until: None,
             told_closed: false,
@@ -148,7 +144,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     moves_bytes!(server);
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, limits, now, drain_until, told_closed, lent } = self;
+        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         *lent = None;
         if server.session.is_overflowing() {
@@ -172,7 +168,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
             if let Some(queued) = server.next_queued() {
                 return Output::Event(queued.lend(lent));
             }
-            let incoming = if life.is_open() { reader.next(inbox, limits, server.allows_batches()) } else { None };
+            let incoming =
+                if life.is_open() { reader.next(inbox, &server.session.limits, server.allows_batches()) } else { None };
             match incoming {
                 Some(Incoming::Message(message)) => {
                     if let Some(event) = server.handle(message, now) {

@@ -1,0 +1,279 @@
+//! The header lines of a head, in their order.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Names and values, in the order in which they were sent. Names are compared without regard to case.
+///
+/// All text is in one buffer, so that a head costs two allocations however many headers it has. Values are UTF-8: a
+/// byte that is not becomes U+FFFD, so that a header that is there is never overlooked, and matches nothing sensible.
+///
+/// ```
+/// use windlass::codec::http1::Headers;
+///
+/// let headers: Headers = [("Accept", "text/event-stream;q=0.5, application/json"), ("Connection", "close")].into();
+/// assert_eq!(headers.get("connection"), Some("close"));
+/// assert!(headers.accepts("application/json"));
+/// assert!(!headers.accepts("text/html"));
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers {
+    text: String,
+    /// Each field begins where the one before it ends.
+    ends: Vec<Ends>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    name: usize,
+    value: usize,
+}
+
+/// A header is there more than once, where one was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated;
+
+impl Headers {
+    /// No headers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn with_capacity(count: usize, text_bytes: usize) -> Self {
+        Self { text: String::with_capacity(text_bytes), ends: Vec::with_capacity(count) }
+    }
+
+    /// Adds a header behind the others. What cannot be sent is found out when it is sent.
+    pub fn push(&mut self, name: &str, value: &str) {
+        self.text.push_str(name);
+        let name = self.text.len();
+        self.text.push_str(value);
+        self.ends.push(Ends { name, value: self.text.len() });
+    }
+
+    /// How many header lines there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All names and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut start = 0;
+        self.ends.iter().map(move |ends| {
+            let field = (&self.text[start..ends.name], &self.text[ends.name..ends.value]);
+            start = ends.value;
+            field
+        })
+    }
+
+    /// The value of the first header called `name`. Where a second one would be an attack, use [`only`](Self::only).
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_all(name).next()
+    }
+
+    /// The values of all headers called `name`, in order.
+    pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The value of the header called `name`, unless there are two of them.
+    pub fn only(&self, name: &str) -> Result<Option<&str>, Repeated> {
+        let mut all = self.get_all(name);
+        let first = all.next();
+        if all.next().is_some() { Err(Repeated) } else { Ok(first) }
+    }
+
+    /// Whether a header called `name` is there.
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The members of the comma-separated lists in all headers called `name`, without the blanks around them. A comma in
+    /// quotes separates nothing.
+    pub fn members<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.get_all(name).flat_map(|value| split_unquoted(value, b',')).filter(|member| !member.is_empty())
+    }
+
+    /// Whether `member` is in the lists of the headers called `name`, without regard to case: `Connection: close`.
+    pub fn has_member(&self, name: &str, member: &str) -> bool {
+        self.members(name).any(|found| found.eq_ignore_ascii_case(member))
+    }
+
+    /// Whether there is one `Content-Type` and it is `media_type`, whatever its parameters.
+    pub fn content_type_is(&self, media_type: &str) -> bool {
+        let Ok(Some(value)) = self.only("content-type") else { return false };
+        split_unquoted(value, b';').next().is_some_and(|found| found.eq_ignore_ascii_case(media_type))
+    }
+
+    /// Whether the `Accept` headers admit `media_type`. The most specific range decides, as in RFC 9110 section 12.5.1.
+    /// Without any `Accept` header everything is admitted.
+    pub fn accepts(&self, media_type: &str) -> bool {
+        if !self.contains("accept") {
+            return true;
+        }
+        let mut best = (0, false);
+        for member in self.members("accept") {
+            let mut parts = split_unquoted(member, b';');
+            let specificity = parts.next().map_or(0, |range| specificity(range, media_type));
+            if specificity > best.0 {
+                best = (specificity, !parts.any(is_zero_quality));
+            }
+        }
+        best.1
+    }
+
+    /// Whether `media_type` is in the `Accept` headers by its own name, no wildcard, and not with a quality of zero.
+    pub fn accepts_by_name(&self, media_type: &str) -> bool {
+        self.members("accept").any(|member| {
+            let mut parts = split_unquoted(member, b';');
+            parts.next().is_some_and(|range| range.eq_ignore_ascii_case(media_type)) && !parts.any(is_zero_quality)
+        })
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Headers {
+    fn from(fields: [(&str, &str); N]) -> Self {
+        let mut headers = Self::new();
+        for (name, value) in fields {
+            headers.push(name, value);
+        }
+        headers
+    }
+}
+
+/// Secrets are left out: heads end up in logs.
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+        f.debug_map()
+            .entries(self.iter().map(|(name, value)| {
+                let secret = SECRET.iter().any(|secret| secret.eq_ignore_ascii_case(name));
+                (name, if secret { "…" } else { value })
+            }))
+            .finish()
+    }
+}
+
+/// Zero if `range` does not admit `media_type`, and the more the closer it names it.
+fn specificity(range: &str, media_type: &str) -> u8 {
+    if range.eq_ignore_ascii_case(media_type) {
+        return 3;
+    }
+    match (range.split_once('/'), media_type.split_once('/')) {
+        (Some(("*", "*")), _) => 1,
+        (Some((family, "*")), Some((ours, _))) if family.eq_ignore_ascii_case(ours) => 2,
+        _ => 0,
+    }
+}
+
+/// Whether a parameter is `q=0`, in any of its spellings.
+fn is_zero_quality(parameter: &str) -> bool {
+    let Some(quality) = parameter.strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('=')) else {
+        return false;
+    };
+    !quality.is_empty() && quality.bytes().all(|byte| byte == b'0' || byte == b'.')
+}
+
+/// The parts of `value` between `separator`s that are not in quotes, without the blanks around them.
+fn split_unquoted(value: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(value);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (part, after) = match unquoted(text, separator) {
+            Some(at) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        rest = after;
+        Some(part.trim_matches([' ', '\t']))
+    })
+}
+
+/// Where the first `separator` is that is not in quotes.
+fn unquoted(text: &str, separator: u8) -> Option<usize> {
+    let mut quoted = false;
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        if core::mem::take(&mut escaped) {
+            return false;
+        }
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\\' => escaped = quoted,
+            _ => return byte == separator && !quoted,
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lookup_ignores_case_and_keeps_order() {
+        let headers: Headers = [("Via", "a"), ("Host", "h"), ("VIA", "b"), ("Empty", "")].into();
+        assert_eq!(headers.get("via"), Some("a"));
+        assert_eq!(headers.get_all("Via").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(headers.get("empty"), Some(""));
+        assert_eq!(headers.get("none"), None);
+        assert_eq!(
+            (headers.only("host"), headers.only("via"), headers.only("x")),
+            (Ok(Some("h")), Err(Repeated), Ok(None))
+        );
+        assert_eq!((headers.len(), headers.is_empty(), headers.contains("Host")), (4, false, true));
+    }
+
+    #[test]
+    fn lists_are_split_at_commas_outside_of_quotes() {
+        let headers: Headers = [("A", " x , \"y, \\\", z\" ,, q\t"), ("a", "w"), ("b", "\"open, end")].into();
+        assert_eq!(headers.members("a").collect::<Vec<_>>(), ["x", "\"y, \\\", z\"", "q", "w"]);
+        assert_eq!(headers.members("b").collect::<Vec<_>>(), ["\"open, end"]);
+        assert!(headers.has_member("a", "W") && !headers.has_member("a", "y"));
+    }
+
+    #[test]
+    fn what_is_accepted() {
+        for (accept, json, stream) in [
+            ("application/json, text/event-stream", true, true),
+            ("Application/JSON;charset=utf-8", true, false),
+            ("*/*", true, true),
+            ("text/*", false, true),
+            ("*/*, text/*;q=0", true, false),
+            ("text/event-stream, */*; q=0.000", false, true),
+            ("application/json; q=0.001", true, false),
+            ("application/*;q=0, application/json", true, false),
+            ("x/y; p=\"application/json, text/event-stream\"", false, false),
+            ("", false, false),
+            ("application", false, false),
+        ] {
+            let headers: Headers = [("Accept", accept)].into();
+            let found = (headers.accepts("application/json"), headers.accepts("text/event-stream"));
+            assert_eq!(found, (json, stream), "{accept}");
+        }
+        assert!(Headers::new().accepts("a/b"));
+        assert!(!Headers::new().accepts_by_name("a/b"));
+        assert!(!Headers::from([("accept", "*/*, c/d;q=0")]).accepts_by_name("c/d"));
+        assert!(Headers::from([("accept", "*/*, c/d;q=1")]).accepts_by_name("c/d"));
+    }
+
+    #[test]
+    fn content_types_are_compared_without_parameters() {
+        let is_json = |value: &str| Headers::from([("Content-Type", value)]).content_type_is("application/json");
+        assert!(is_json("application/json") && is_json("Application/Json ; charset=utf-8"));
+        assert!(!is_json("application/jsonl") && !is_json("") && !is_json("text/plain; x=application/json"));
+        let twice: Headers = [("content-type", "application/json"), ("content-type", "application/json")].into();
+        assert!(!twice.content_type_is("application/json"));
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = alloc::format!("{:?}", Headers::from([("Authorization", "Bearer secret"), ("Host", "h")]));
+        assert_eq!(shown, r#"{"Authorization": "…", "Host": "h"}"#);
+    }
+}
