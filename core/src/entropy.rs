@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use rand_chacha::ChaCha12Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use hmac_sha256::HMAC;
 
 /// The one source of randomness of a machine. There is no default and no fallback to the operating system: an adapter
 /// fills it from the system's generator, a test from a number.
@@ -26,17 +25,43 @@ impl fmt::Debug for Seed {
     }
 }
 
-/// A cryptographic generator drawn from a [`Seed`].
-pub(crate) struct Entropy(ChaCha12Rng);
+/// A cryptographic generator drawn from a [`Seed`]: a keyed hash of a counter, as in the expansion of HKDF. It is asked
+/// for a few keys and ids, never for bulk.
+pub(crate) struct Entropy {
+    seed: Seed,
+    drawn: u64,
+}
 
 impl Entropy {
     pub(crate) fn new(seed: &Seed) -> Self {
-        Self(ChaCha12Rng::from_seed(seed.0))
+        Self { seed: seed.clone(), drawn: 0 }
     }
 
     pub(crate) fn bytes<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
-        self.0.fill_bytes(&mut bytes);
+        for block in bytes.chunks_mut(32) {
+            self.drawn += 1;
+            block.copy_from_slice(&HMAC::mac(self.drawn.to_le_bytes(), self.seed.0)[..block.len()]);
+        }
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same_and_nothing_twice() {
+        let draw = |number| {
+            let mut entropy = Entropy::new(&Seed::from_number(number));
+            (entropy.bytes::<48>(), entropy.bytes::<16>())
+        };
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1), draw(2));
+        let (first, second) = draw(1);
+        assert_ne!(first[..16], first[16..32]);
+        assert_ne!(first[..16], second);
+        assert_ne!(first[32..], second);
     }
 }

@@ -7,9 +7,8 @@ use core::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, Mac};
+use hmac_sha256::{HMAC, Hash};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::json::Json;
 
@@ -49,7 +48,7 @@ impl Sealer {
         let expires = u64::try_from(expires.as_millis()).unwrap_or(u64::MAX);
         let carried = Carried { call: call.0.clone(), expires, inputs, state };
         let content = serde_json::to_vec(&carried)?;
-        let mut sealed: Vec<u8> = self.mac(&content).finalize().into_bytes().to_vec();
+        let mut sealed: Vec<u8> = HMAC::mac(&content, self.key).to_vec();
         sealed.extend_from_slice(&content);
         Ok(URL_SAFE_NO_PAD.encode(sealed))
     }
@@ -57,20 +56,13 @@ impl Sealer {
     /// Opens a state; `None` if it was not sealed here, belongs to another call or is too old.
     pub(super) fn open(&self, sealed: &str, call: &CallDigest, now: Duration) -> Option<Carried> {
         let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-        let (seal, content) = sealed.split_at_checked(SEAL_BYTES)?;
-        self.mac(content).verify_slice(seal).ok()?;
+        let (seal, content) = sealed.split_first_chunk::<SEAL_BYTES>()?;
+        if !HMAC::verify(content, self.key, seal) {
+            return None;
+        }
         let carried: Carried = serde_json::from_slice(content).ok()?;
         let fresh = now.as_millis() <= u128::from(carried.expires);
         (fresh && carried.call == call.0).then_some(carried)
-    }
-
-    fn mac(&self, content: &[u8]) -> Hmac<Sha256> {
-        // A key shorter than the block is padded with zeros, by definition.
-        let mut block = [0; 64];
-        block[..self.key.len()].copy_from_slice(&self.key);
-        let mut mac = <Hmac<Sha256> as Mac>::new(&block.into());
-        mac.update(content);
-        mac
     }
 }
 
@@ -79,7 +71,7 @@ pub(super) struct CallDigest(String);
 
 impl CallDigest {
     pub(super) fn of(method: &str, what: &str, arguments: &str) -> Self {
-        let mut hash = Sha256::new();
+        let mut hash = Hash::new();
         for part in [method, what, arguments] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
