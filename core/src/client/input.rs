@@ -306,7 +306,15 @@ impl<T> Client<T> {
         let Retry { method, timing, rounds, .. } = *retry;
         user.retry = Some(Box::new(Retry { method, frame: Vec::new(), rounds, timing }));
         let before = self.session.outbox.len();
-        match self.session.call(method, &params, Splice::default(), timing, Call::User(user), now) {
+        match self.session.call(
+            crate::session::Route::Connection,
+            method,
+            &params,
+            Splice::default(),
+            timing,
+            Call::User(user),
+            now,
+        ) {
             Ok(number) => {
                 let frame = self.session.outbox.unwritten()[before..].to_vec();
                 if let Some(Call::User(UserCall { retry: Some(retry), .. })) = self.session.token_mut(number) {

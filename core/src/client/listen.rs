@@ -15,7 +15,7 @@ use crate::model::{
     CancelledParams, Era, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
     SubscriptionsListenParams, key,
 };
-use crate::session::Pending;
+use crate::session::{Pending, Route};
 use crate::time::Instant;
 
 /// A subscription of the legacy era, which lives on this side only.
@@ -91,7 +91,15 @@ impl<T> Client<T> {
         for uri in filter.resources() {
             let params = SubscribeParams::new(uri.clone());
             let subscribe = Call::Subscribe(call);
-            let sent = self.session.call("resources/subscribe", &params, Splice::default(), timing, subscribe, now);
+            let sent = self.session.call(
+                Route::Connection,
+                "resources/subscribe",
+                &params,
+                Splice::default(),
+                timing,
+                subscribe,
+                now,
+            );
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         let unconfirmed = filter.resources().len();
@@ -138,7 +146,15 @@ impl<T> Client<T> {
             }
             let params = SubscribeParams::new(uri.clone());
             let unheeded = Call::Unheeded;
-            let sent = self.session.call("resources/unsubscribe", &params, Splice::default(), timing, unheeded, now);
+            let sent = self.session.call(
+                Route::Connection,
+                "resources/unsubscribe",
+                &params,
+                Splice::default(),
+                timing,
+                unheeded,
+                now,
+            );
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         self.fail(call, listen.token, why);

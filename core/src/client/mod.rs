@@ -39,7 +39,7 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
-use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Session, Timing};
+use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Route, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The client role, without the byte stream.
@@ -251,8 +251,15 @@ impl<T> Client<T> {
         let mut meta = core::mem::take(&mut self.scratch);
         self.write_meta(&mut meta, modern, progress.then_some(number), options.meta.as_ref());
         let before = self.session.outbox.len();
-        let sent =
-            self.session.call(method, params, Splice { members: b"", meta: &meta }, timing, Call::User(user), now);
+        let sent = self.session.call(
+            Route::Connection,
+            method,
+            params,
+            Splice { members: b"", meta: &meta },
+            timing,
+            Call::User(user),
+            now,
+        );
         meta.clear();
         self.scratch = meta;
         match sent {
@@ -500,8 +507,15 @@ impl<T> Client<T> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = crate::model::EmptyParams::default();
-                let _ =
-                    self.session.call("ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+                let _ = self.session.call(
+                    Route::Connection,
+                    "ping",
+                    &params,
+                    Splice::default(),
+                    Timing::exactly(timeout),
+                    Call::Ping,
+                    now,
+                );
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }

@@ -27,7 +27,7 @@ use crate::model::{
     DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion,
     RootsCapability, key,
 };
-use crate::session::{KeepAlive, Timing};
+use crate::session::{KeepAlive, Route, Timing};
 use crate::time::Instant;
 
 /// Probes with one version after the other stop here: a server that keeps naming others does not mean it.
@@ -100,7 +100,15 @@ impl<T> Client<T> {
         };
         let splice = Splice { members: b"", meta: &meta };
         let params = EmptyParams::default();
-        let sent = self.session.call("server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
+        let sent = self.session.call(
+            Route::Connection,
+            "server/discover",
+            &params,
+            splice,
+            Timing::exactly(timeout),
+            Call::Probe,
+            now,
+        );
         debug_assert!(sent.is_ok(), "the probe always serialises");
         self.request_meta = meta;
     }
@@ -200,7 +208,15 @@ impl<T> Client<T> {
         self.request_meta.clear();
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self.session.call("initialize", &params, Splice::default(), timing, Call::Initialize, now);
+        let sent = self.session.call(
+            Route::Connection,
+            "initialize",
+            &params,
+            Splice::default(),
+            timing,
+            Call::Initialize,
+            now,
+        );
         debug_assert!(sent.is_ok(), "the handshake always serialises");
     }
 
@@ -223,7 +239,7 @@ impl<T> Client<T> {
             let offered = Vec::from([answer.protocol_version]);
             return self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
         };
-        self.session.notify("notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive =
             self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
         self.ready(Peer {

@@ -35,7 +35,7 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
 use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
-use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Session, Timing};
+use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Route, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
@@ -195,7 +195,15 @@ impl<T, H: Clone> Server<T, H> {
         let call = CallId(self.session.next_number());
         let timeout = options.timeout.unwrap_or(self.config.input_timeout);
         let timing = if timeout.is_zero() { Timing::UNLIMITED } else { Timing::exactly(timeout) };
-        match self.session.call(method, params, Splice::default(), timing, Call::User { call, token }, now) {
+        match self.session.call(
+            Route::Connection,
+            method,
+            params,
+            Splice::default(),
+            timing,
+            Call::User { call, token },
+            now,
+        ) {
             Ok(_) => Ok(call),
             Err(Refused { why, token: Call::User { token, .. } }) => Err(Refused::new(why, token)),
             Err(_) => unreachable!("a refused call gives its own token back"),
@@ -293,8 +301,15 @@ impl<T, H: Clone> Server<T, H> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = EmptyParams::default();
-                let _ =
-                    self.session.call("ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+                let _ = self.session.call(
+                    Route::Connection,
+                    "ping",
+                    &params,
+                    Splice::default(),
+                    Timing::exactly(timeout),
+                    Call::Ping,
+                    now,
+                );
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }

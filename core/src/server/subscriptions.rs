@@ -12,7 +12,7 @@ use crate::model::{
     EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
     key,
 };
-use crate::session::RequestKey;
+use crate::session::{RequestKey, Route};
 
 /// Something that clients may want to be told of.
 #[derive(Clone, Copy)]
@@ -90,6 +90,7 @@ impl<T, H: Clone> Server<T, H> {
             notifications: SubscriptionFilter,
         }
         self.session.notify(
+            Route::Request(key),
             "notifications/subscriptions/acknowledged",
             &Acknowledged { notifications: honoured },
             Splice { members: b"", meta: &meta },
@@ -120,19 +121,19 @@ impl<T, H: Clone> Server<T, H> {
         }
         // A legacy client gets changes of lists unasked, and of the resources that it subscribed to.
         if self.legacy.operating && change.is_wanted_by(&self.legacy.subscriptions) {
-            self.session.notify(change.method(), params, Splice::default());
+            self.session.notify(Route::Connection, change.method(), params, Splice::default());
         }
-        let listeners: Vec<Id> = self
+        let listeners: Vec<(RequestKey, Id)> = self
             .session
             .requests()
             .filter(
                 |(_, request)| matches!(&request.data.kind, Kind::Subscription(filter) if change.is_wanted_by(filter)),
             )
-            .map(|(_, request)| request.id.clone())
+            .map(|(key, request)| (key, request.id.clone()))
             .collect();
-        for id in listeners {
+        for (key, id) in listeners {
             let meta = subscription_meta(&id);
-            self.session.notify(change.method(), params, Splice { members: b"", meta: &meta });
+            self.session.notify(Route::Request(key), change.method(), params, Splice { members: b"", meta: &meta });
         }
     }
 
@@ -153,7 +154,7 @@ impl<T, H: Clone> Server<T, H> {
             .collect();
         for (key, id) in open {
             let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
-            self.session.notify("notifications/cancelled", &cancelled, Splice::default());
+            self.session.notify(Route::Request(key), "notifications/cancelled", &cancelled, Splice::default());
             let mut meta = subscription_meta(&id);
             meta.push(b',');
             meta.extend_from_slice(&self.result_meta);

@@ -4,12 +4,15 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::Session;
+use super::{Route, Session};
 use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_result};
 
 /// Names a request of the peer's while it is open. Unlike the peer's own id it is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestKey(pub(crate) u64);
+pub struct RequestKey {
+    session: u32,
+    number: u64,
+}
 
 /// A request that waits for our answer.
 pub(crate) struct Incoming<I> {
@@ -35,20 +38,34 @@ impl NotBegun {
     }
 }
 
+impl RequestKey {
+    /// Which session of the machine it belongs to.
+    pub(crate) fn session(self) -> u32 {
+        self.session
+    }
+}
+
 impl<T, I> Session<T, I> {
     /// Takes in a request.
     pub(crate) fn begin(&mut self, id: &Id, data: I) -> Result<RequestKey, NotBegun> {
-        if self.keys.contains(id) {
+        if !self.anonymous && self.keys.contains(id) {
             return Err(NotBegun::DuplicateId);
         }
         if self.incoming.len() >= self.limits.incoming_requests {
             return Err(NotBegun::TooMany);
         }
-        let key = RequestKey(self.next_key);
+        let key = self.next_request();
         self.next_key += 1;
-        self.keys.insert(id.clone(), key);
+        if !self.anonymous {
+            self.keys.insert(id.clone(), key);
+        }
         self.incoming.insert(key, Incoming { id: id.clone(), data });
         Ok(key)
+    }
+
+    /// What the next request will be called.
+    pub(crate) fn next_request(&self) -> RequestKey {
+        RequestKey { session: self.name, number: self.next_key }
     }
 
     /// An open request.
@@ -89,12 +106,14 @@ impl<T, I> Session<T, I> {
             let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
             encode_error(self.outbox.tail(), Some(&request.id), false, &error);
         }
+        self.sent(Route::Request(key));
     }
 
     /// Answers a request with an error.
     pub(crate) fn fail(&mut self, key: RequestKey, error: &RpcError) {
         if let Some(request) = self.end(key) {
             encode_error(self.outbox.tail(), Some(&request.id), false, error);
+            self.sent(Route::Request(key));
         }
     }
 

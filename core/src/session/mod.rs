@@ -8,6 +8,8 @@ mod incoming;
 mod keep_alive;
 mod outgoing;
 
+use alloc::collections::VecDeque;
+
 pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
@@ -20,12 +22,29 @@ use crate::table::Table;
 use crate::time::Instant;
 use serde::Serialize;
 
+/// Which of the peer's messages a frame belongs to, for links on which each has a stream of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The answer to a request, or something on the way there.
+    Request(RequestKey),
+    /// The answer to a message that did not become a request.
+    Refusal,
+    /// No message in particular.
+    Connection,
+}
+
 /// The tables of one JSON-RPC peer.
 pub(crate) struct Session<T, I> {
     pub(crate) limits: Limits,
     pub(crate) outbox: Outbox,
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
+    /// Where each frame in the outbox belongs, if the link wants to know.
+    routes: Option<VecDeque<Route>>,
+    /// Tells this session's requests from those of others in the same machine.
+    name: u32,
+    /// Whether the peer is many, who know nothing of each other's ids.
+    anonymous: bool,
     next_number: i64,
     pending: Table<i64, Pending<T>>,
     deadlines: Table<(Instant, i64), ()>,
@@ -57,6 +76,9 @@ impl<T, I> Session<T, I> {
             limits,
             outbox: Outbox::default(),
             overflowed: false,
+            routes: None,
+            name: 0,
+            anonymous: false,
             next_number: 1,
             pending: Table::new(),
             deadlines: Table::new(),
@@ -64,6 +86,35 @@ impl<T, I> Session<T, I> {
             incoming: Table::new(),
             keys: Table::new(),
             counters: Counters::default(),
+        }
+    }
+
+    /// One of many sessions in a machine, for a link that sends each frame where it belongs.
+    pub(crate) fn with_routes(limits: Limits, name: u32, anonymous: bool) -> Self {
+        Self { routes: Some(VecDeque::new()), name, anonymous, ..Self::new(limits) }
+    }
+
+    /// A frame was appended to the outbox.
+    fn sent(&mut self, route: Route) {
+        if let Some(routes) = &mut self.routes {
+            routes.push_back(route);
+        }
+    }
+
+    /// The first frame in the outbox and where it belongs. It stays there until [`Self::pass_frame`].
+    pub(crate) fn frame(&self) -> Option<(Route, &[u8])> {
+        let route = *self.routes.as_ref()?.front()?;
+        let unwritten = self.outbox.unwritten();
+        Some((route, &unwritten[..memchr::memchr(b'\n', unwritten)?]))
+    }
+
+    /// The first frame has been sent to where it belongs.
+    pub(crate) fn pass_frame(&mut self) {
+        if let Some(length) = self.frame().map(|(_, frame)| frame.len() + 1) {
+            self.outbox.wrote(length);
+        }
+        if let Some(routes) = &mut self.routes {
+            routes.pop_front();
         }
     }
 
@@ -88,17 +139,21 @@ impl<T, I> Session<T, I> {
     }
 
     /// Appends a notification of the engine's own, whose parameters always serialise.
-    pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, splice: Splice<'_>) {
+    pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, route: Route, method: &str, params: &P, splice: Splice<'_>) {
         if self.overflows() {
             return;
         }
         let written = encode_notification(self.outbox.tail(), method, params, splice);
         debug_assert!(written.is_ok(), "{method}: {written:?}");
+        if written.is_ok() {
+            self.sent(route);
+        }
     }
 
     /// Appends an error that answers something that never became a request.
     pub(crate) fn refuse(&mut self, id: Option<&Id>, null_id: bool, error: &RpcError) {
         encode_error(self.outbox.tail(), id, null_id, error);
+        self.sent(Route::Refusal);
     }
 
     /// The earliest deadline of an open call.

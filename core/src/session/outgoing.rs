@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use super::Session;
+use super::{Route, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Splice, encode_request};
 use crate::time::Instant;
@@ -63,6 +63,7 @@ impl<T, I> Session<T, I> {
     /// Sends a call and remembers it.
     pub(crate) fn call<P: Serialize + ?Sized>(
         &mut self,
+        route: Route,
         method: &str,
         params: &P,
         splice: Splice<'_>,
@@ -74,6 +75,7 @@ impl<T, I> Session<T, I> {
         if let Err(error) = encode_request(self.outbox.tail(), number, method, params, splice) {
             return Err(Refused::new(SendError::Unencodable(error.to_string()), token));
         }
+        self.sent(route);
         self.next_number += 1;
         let deadline = timing.timeout.map(|timeout| now + timeout);
         if let Some(deadline) = deadline {
@@ -115,7 +117,12 @@ impl<T, I> Session<T, I> {
             request_id: i64,
             reason: &'a str,
         }
-        self.notify("notifications/cancelled", &Cancelled { request_id: number, reason }, Splice::default());
+        self.notify(
+            Route::Connection,
+            "notifications/cancelled",
+            &Cancelled { request_id: number, reason },
+            Splice::default(),
+        );
     }
 
     /// Progress has come for a call: its timeout starts anew, up to its maximum.
