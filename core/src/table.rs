@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 use core::cmp::Ordering;
 
 /// A map from keys to values, in the order of the keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<K, V> {
     entries: VecDeque<(K, V)>,
 }

@@ -123,31 +123,35 @@ impl<T, H: Clone> Server<T, H> {
                 self.discover(key);
                 Ok(())
             }
-            ("logging/setLevel", Some(_)) if !modern && self.config.logging => {
+            ("logging/setLevel", Some(_)) if !modern && self.offer.config.logging => {
                 self.legacy.log_level = decode::<SetLevelParams>(raw)?.level;
                 self.answer(key, &EmptyResult::default());
                 Ok(())
             }
-            ("resources/subscribe", Some(_)) if !modern && self.registry.offers_resources() => {
+            ("resources/subscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
                 self.subscribe(key, decode::<SubscribeParams>(raw)?)
             }
-            ("resources/unsubscribe", Some(_)) if !modern && self.registry.offers_resources() => {
+            ("resources/unsubscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
                 self.unsubscribe(key, &decode::<SubscribeParams>(raw)?);
                 Ok(())
             }
             ("subscriptions/listen", Some(_)) if modern => self.listen(key, decode(raw)?),
-            ("tools/list", Some(_)) if self.registry.tools.offered => self.list_tools(key, params),
-            ("resources/list", Some(_)) if self.registry.offers_resources() => self.list_resources(key, params),
-            ("resources/templates/list", Some(_)) if self.registry.offers_resources() => {
+            ("tools/list", Some(_)) if self.offer.registry.tools.offered => self.list_tools(key, params),
+            ("resources/list", Some(_)) if self.offer.registry.offers_resources() => self.list_resources(key, params),
+            ("resources/templates/list", Some(_)) if self.offer.registry.offers_resources() => {
                 self.list_resource_templates(key, params)
             }
-            ("prompts/list", Some(_)) if self.registry.prompts.offered => self.list_prompts(key, params),
-            ("tools/call", Some(caller)) if self.registry.tools.offered => self.call_tool(key, params, caller, now),
-            ("resources/read", Some(caller)) if self.registry.offers_resources() => {
+            ("prompts/list", Some(_)) if self.offer.registry.prompts.offered => self.list_prompts(key, params),
+            ("tools/call", Some(caller)) if self.offer.registry.tools.offered => {
+                self.call_tool(key, params, caller, now)
+            }
+            ("resources/read", Some(caller)) if self.offer.registry.offers_resources() => {
                 self.read_resource(key, params, caller, now)
             }
-            ("prompts/get", Some(caller)) if self.registry.prompts.offered => self.get_prompt(key, params, caller, now),
-            ("completion/complete", Some(caller)) if self.registry.has_completions() => {
+            ("prompts/get", Some(caller)) if self.offer.registry.prompts.offered => {
+                self.get_prompt(key, params, caller, now)
+            }
+            ("completion/complete", Some(caller)) if self.offer.registry.has_completions() => {
                 self.complete(key, decode(raw)?, caller)
             }
             _ => Err(RpcError::method_not_found(method)),
@@ -158,7 +162,7 @@ impl<T, H: Clone> Server<T, H> {
     pub(super) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R) {
         let modern = self.session.request(key).is_some_and(|request| request.data.modern);
         let splice = if modern {
-            Splice { members: br#""resultType":"complete""#, meta: &self.result_meta }
+            Splice { members: br#""resultType":"complete""#, meta: &self.offer.result_meta }
         } else {
             Splice::default()
         };
@@ -167,19 +171,19 @@ impl<T, H: Clone> Server<T, H> {
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::new();
-        if self.config.logging {
+        if self.offer.config.logging {
             capabilities = capabilities.with_logging();
         }
-        if self.registry.tools.offered {
+        if self.offer.registry.tools.offered {
             capabilities = capabilities.with_tools(true);
         }
-        if self.registry.offers_resources() {
+        if self.offer.registry.offers_resources() {
             capabilities = capabilities.with_resources(true, true);
         }
-        if self.registry.prompts.offered {
+        if self.offer.registry.prompts.offered {
             capabilities = capabilities.with_prompts(true);
         }
-        if self.registry.has_completions() {
+        if self.offer.registry.has_completions() {
             capabilities = capabilities.with_completions();
         }
         capabilities
@@ -190,13 +194,13 @@ impl<T, H: Clone> Server<T, H> {
         let version = ProtocolVersion::parse(&params.protocol_version)
             .filter(|version| version.era() == Era::Legacy)
             .unwrap_or(ProtocolVersion::LATEST_LEGACY);
-        let mut result = InitializeResult::new(version, self.capabilities(), self.config.info.clone());
-        result.instructions = self.config.instructions.clone();
+        let mut result = InitializeResult::new(version, self.capabilities(), self.offer.config.info.clone());
+        result.instructions = self.offer.config.instructions.clone();
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
         self.keep_alive =
-            self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
+            self.offer.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
         self.answer(key, &result);
         self.queue.push_back(Queued::Initialized(caller));
         Ok(())
@@ -205,14 +209,14 @@ impl<T, H: Clone> Server<T, H> {
     fn discover(&mut self, key: RequestKey) {
         let modern = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == Era::Modern);
         let mut result = DiscoverResult::new(modern, self.capabilities());
-        result.instructions = self.config.instructions.clone();
+        result.instructions = self.offer.config.instructions.clone();
         result.ttl_ms = Some(self.ttl_ms());
-        result.cache_scope = Some(self.config.cache_scope.clone());
+        result.cache_scope = Some(self.offer.config.cache_scope.clone());
         self.answer(key, &result);
     }
 
     pub(super) fn ttl_ms(&self) -> u64 {
-        u64::try_from(self.config.time_to_live.as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.offer.config.time_to_live.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn is_modern(&self, key: RequestKey) -> bool {
@@ -283,12 +287,12 @@ macro_rules! listings {
             $(
                 fn $function(&mut self, key: RequestKey, params: &Params<'_>) -> Result<(), RpcError> {
                     let cursor = params.cursor()?;
-                    let (page, next) = self.registry.$table.page(cursor.as_deref(), self.config.page_size)?;
+                    let (page, next) = self.offer.registry.$table.page(cursor.as_deref(), self.offer.config.page_size)?;
                     let mut result = $result::new(page.into_iter().map($entry).collect::<Vec<_>>());
                     result.next_cursor = next;
                     if self.is_modern(key) {
                         result.ttl_ms = Some(self.ttl_ms());
-                        result.cache_scope = Some(self.config.cache_scope.clone());
+                        result.cache_scope = Some(self.offer.config.cache_scope.clone());
                     }
                     self.answer(key, &result);
                     Ok(())

@@ -65,7 +65,7 @@ impl<T, H: Clone> Server<T, H> {
     ) -> Result<(), RpcError> {
         let name = params.name()?;
         let arguments = params.arguments()?;
-        let Some((name, _, handler)) = self.registry.tools.get(&name) else {
+        let Some((name, _, handler)) = self.offer.registry.tools.get(&name) else {
             return Err(RpcError::invalid_params(alloc::format!("unknown tool: {}", excerpt(&name))));
         };
         let (name, handler) = (name.clone(), handler.clone());
@@ -80,7 +80,7 @@ impl<T, H: Clone> Server<T, H> {
         now: Instant,
     ) -> Result<(), RpcError> {
         let uri = params.uri()?;
-        let Some((handler, variables)) = self.registry.find_resource(&uri) else {
+        let Some((handler, variables)) = self.offer.registry.find_resource(&uri) else {
             return Err(unknown_resource(&uri, caller.version));
         };
         let handler = handler.clone();
@@ -96,7 +96,7 @@ impl<T, H: Clone> Server<T, H> {
     ) -> Result<(), RpcError> {
         let name = params.name()?;
         let arguments = params.text_arguments()?;
-        let Some((name, prompt, handler)) = self.registry.prompts.get(&name) else {
+        let Some((name, prompt, handler)) = self.offer.registry.prompts.get(&name) else {
             return Err(RpcError::invalid_params(alloc::format!("unknown prompt: {}", excerpt(&name))));
         };
         let required = prompt.arguments.iter().flatten().filter(|argument| argument.required == Some(true));
@@ -113,7 +113,7 @@ impl<T, H: Clone> Server<T, H> {
         params: CompleteParams,
         caller: Arc<Caller>,
     ) -> Result<(), RpcError> {
-        match self.registry.find_completion(&params.reference, &params.argument.name)?.cloned() {
+        match self.offer.registry.find_completion(&params.reference, &params.argument.name)?.cloned() {
             Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, BTreeMap::new(), None),
             None => self.answer(key, &CompleteResult::new(core::iter::empty::<String>())),
         }
@@ -133,7 +133,7 @@ impl<T, H: Clone> Server<T, H> {
         let (mut inputs, mut state) = (BTreeMap::new(), None);
         if caller.version.era() == Era::Modern {
             if let Some(sealed) = params.request_state()? {
-                let carried = self.sealer.open(&sealed, &digest(&invoked), self.unix_time(now)).ok_or_else(|| {
+                let carried = self.offer.sealer.open(&sealed, &digest(&invoked), self.unix_time(now)).ok_or_else(|| {
                     RpcError::invalid_params(
                         "the request state was changed, is too old, or belongs to another call; call anew without it",
                     )
@@ -166,7 +166,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn unix_time(&self, now: Instant) -> core::time::Duration {
-        self.config.unix_time_at_origin.saturating_add(now.since(Instant::ZERO))
+        self.offer.config.unix_time_at_origin.saturating_add(now.since(Instant::ZERO))
     }
 
     /// A handler is done. A request that was cancelled meanwhile gets no answer.
@@ -186,7 +186,7 @@ impl<T, H: Clone> Server<T, H> {
             Ok(Reply::Resource(mut result)) => {
                 if self.session.request(key).is_some_and(|request| request.data.modern) {
                     result.ttl_ms.get_or_insert(self.ttl_ms());
-                    result.cache_scope.get_or_insert(self.config.cache_scope.clone());
+                    result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
                 } else {
                     result.ttl_ms = None;
                     result.cache_scope = None;
@@ -258,19 +258,19 @@ impl<T, H: Clone> Server<T, H> {
             result.input_requests = Some(needs.requests.into_iter().collect::<InputRequests>());
         }
         if needs.state.is_some() || !invocation.inputs.is_empty() {
-            let expires = self.unix_time(now) + self.config.state_lifetime;
+            let expires = self.unix_time(now) + self.offer.config.state_lifetime;
             let call = digest(&invocation.request);
-            match self.sealer.seal(&call, invocation.inputs.clone(), needs.state, expires) {
+            match self.offer.sealer.seal(&call, invocation.inputs.clone(), needs.state, expires) {
                 Ok(sealed) => result.request_state = Some(sealed),
                 Err(error) => return self.session.fail(key, &RpcError::internal(error.to_string())),
             }
         }
-        let splice = Splice { members: br#""resultType":"input_required""#, meta: &self.result_meta };
+        let splice = Splice { members: br#""resultType":"input_required""#, meta: &self.offer.result_meta };
         self.session.answer(key, &result, splice);
     }
 
     fn ask_legacy_client(&mut self, key: RequestKey, invocation: &Arc<Invocation>, needs: Needs, now: Instant) {
-        if invocation.rounds >= self.config.limits.input_rounds {
+        if invocation.rounds >= self.offer.config.limits.input_rounds {
             let detail = alloc::format!("the handler still asked for input after {} rounds", invocation.rounds);
             return self.session.fail(key, &RpcError::internal(detail));
         }
@@ -282,7 +282,7 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(request) = self.session.request_mut(key) {
             request.data.kind = Kind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
         }
-        let timing = Timing::exactly(self.config.input_timeout);
+        let timing = Timing::exactly(self.offer.config.input_timeout);
         for (name, request) in needs.requests {
             let method = request.method().to_owned();
             let call = Call::Input { request: key, name };
@@ -340,11 +340,13 @@ impl<T, H: Clone> Server<T, H> {
 
     fn handler_for(&self, request: &Invoked) -> Option<H> {
         match request {
-            Invoked::Tool { name, .. } => self.registry.tools.get(name).map(|(_, _, handler)| handler.clone()),
-            Invoked::Prompt { name, .. } => self.registry.prompts.get(name).map(|(_, _, handler)| handler.clone()),
-            Invoked::Resource { uri, .. } => self.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
+            Invoked::Tool { name, .. } => self.offer.registry.tools.get(name).map(|(_, _, handler)| handler.clone()),
+            Invoked::Prompt { name, .. } => {
+                self.offer.registry.prompts.get(name).map(|(_, _, handler)| handler.clone())
+            }
+            Invoked::Resource { uri, .. } => self.offer.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
             Invoked::Completion(params) => {
-                self.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()
+                self.offer.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()
             }
         }
     }
@@ -386,7 +388,7 @@ impl<T, H: Clone> Server<T, H> {
             }),
             None => self.legacy.operating.then_some(self.legacy.log_level),
         };
-        if self.config.logging && least.is_some_and(|least| message.level >= least) {
+        if self.offer.config.logging && least.is_some_and(|least| message.level >= least) {
             let route = key.map_or(Route::Connection, Route::Request);
             self.session.notify(route, "notifications/message", message, Splice::default());
         }

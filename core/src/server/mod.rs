@@ -26,11 +26,12 @@ pub use config::{Caller, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
 pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+use registry::Changes;
 pub use registry::Registry;
 use state::Sealer;
 
 use crate::client::{CallId, CallOptions};
-use crate::entropy::{Entropy, Seed};
+use crate::entropy::Entropy;
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
@@ -40,17 +41,36 @@ use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
 pub(crate) struct Server<T, H> {
-    config: ServerConfig,
-    pub(crate) registry: Registry<H>,
+    offer: Arc<Offer<H>>,
     pub(crate) session: Session<Call<T>, ServerRequest>,
     legacy: Legacy,
     last_caller: Option<LastCaller>,
-    sealer: Sealer,
-    /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
-    result_meta: Vec<u8>,
     queue: VecDeque<Queued<T, H>>,
     keep_alive: Option<KeepAlive>,
     closed: Option<CloseReason>,
+}
+
+/// What all sessions of a server have in common: what it is and what it offers.
+#[derive(Clone)]
+pub(crate) struct Offer<H> {
+    pub(crate) config: ServerConfig,
+    pub(crate) registry: Registry<H>,
+    sealer: Sealer,
+    /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
+    result_meta: Vec<u8>,
+}
+
+impl<H> Offer<H> {
+    pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {
+        // What was there from the start is no change.
+        registry.changes = Changes::default();
+        let key = config.state_key.unwrap_or_else(|| entropy.bytes());
+        let mut result_meta = Vec::new();
+        let _ = write_json(&mut result_meta, key::SERVER_INFO);
+        result_meta.push(b':');
+        let _ = write_json(&mut result_meta, &config.info);
+        Self { config, registry, sealer: Sealer::new(key), result_meta }
+    }
 }
 
 /// The caller of the last modern request, with what it was read from.
@@ -107,18 +127,15 @@ impl<T, H> Queued<T, H> {
 }
 
 impl<T, H: Clone> Server<T, H> {
-    pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, seed: &Seed) -> Self {
-        // What was there from the start is no change.
-        registry.changes = registry::Changes::default();
-        let key = config.state_key.unwrap_or_else(|| Entropy::new(seed).bytes());
-        let mut result_meta = Vec::new();
-        let _ = write_json(&mut result_meta, key::SERVER_INFO);
-        result_meta.push(b':');
-        let _ = write_json(&mut result_meta, &config.info);
+    pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
+        let session = Session::new(offer.config.limits.clone());
+        Self::with(offer, session)
+    }
+
+    fn with(offer: Arc<Offer<H>>, session: Session<Call<T>, ServerRequest>) -> Self {
         Self {
-            session: Session::new(config.limits.clone()),
-            config,
-            registry,
+            session,
+            offer,
             legacy: Legacy {
                 caller: None,
                 operating: false,
@@ -129,12 +146,15 @@ impl<T, H: Clone> Server<T, H> {
                     .with_resources_list_changed(true),
             },
             last_caller: None,
-            sealer: Sealer::new(key),
-            result_meta,
             queue: VecDeque::new(),
             keep_alive: None,
             closed: None,
         }
+    }
+
+    /// What is offered, to be changed. Other sessions of the same server do not see it.
+    pub(crate) fn registry(&mut self) -> &mut Registry<H> {
+        &mut Arc::make_mut(&mut self.offer).registry
     }
 
     /// One message of the client's.
@@ -193,7 +213,7 @@ impl<T, H: Clone> Server<T, H> {
             return Err(Refused::new(why, token));
         }
         let call = CallId(self.session.next_number());
-        let timeout = options.timeout.unwrap_or(self.config.input_timeout);
+        let timeout = options.timeout.unwrap_or(self.offer.config.input_timeout);
         let timing = if timeout.is_zero() { Timing::UNLIMITED } else { Timing::exactly(timeout) };
         match self.session.call(
             Route::Connection,

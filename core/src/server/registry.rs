@@ -21,7 +21,7 @@ use crate::table::Table;
 /// registry.add_tool(Tool::without_arguments("answer"), || 42);
 /// assert!(registry.remove_tool("answer"));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Registry<H> {
     pub(super) tools: Offers<Tool, H>,
     pub(super) resources: Offers<Resource, H>,
@@ -35,7 +35,7 @@ pub struct Registry<H> {
 
 /// Which lists have changed since clients were told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     pub(super) tools: bool,
     pub(super) resources: bool,
     pub(super) prompts: bool,
@@ -186,7 +186,7 @@ impl<H> Registry<H> {
 
 /// Named entries in the order in which they were added. The place of an entry never changes, so it makes a cursor that
 /// stays right while others come and go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Offers<D, H> {
     entries: Table<u64, Box<(D, H)>>,
     places: Table<Arc<str>, u64>,

@@ -15,6 +15,7 @@ use crate::json::Json;
 const SEAL_BYTES: usize = 32;
 
 /// Seals and opens `requestState`.
+#[derive(Clone)]
 pub(super) struct Sealer {
     key: [u8; 32],
 }

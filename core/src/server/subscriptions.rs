@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Server;
 use super::handling::Kind;
+use super::registry::Changes;
 use crate::json::write_json;
 use crate::jsonrpc::{Id, RpcError, Splice, code, excerpt};
 use crate::model::{
@@ -45,13 +46,13 @@ impl Change<'_> {
 
 impl<T, H: Clone> Server<T, H> {
     pub(super) fn subscribe(&mut self, key: RequestKey, params: SubscribeParams) -> Result<(), RpcError> {
-        if self.registry.find_resource(&params.uri).is_none() {
+        if self.offer.registry.find_resource(&params.uri).is_none() {
             let message = alloc::format!("unknown resource: {}", excerpt(&params.uri));
             return Err(RpcError::new(code::RESOURCE_NOT_FOUND, message));
         }
         let subscribed = self.legacy.subscriptions.resource_subscriptions.get_or_insert_default();
         if !subscribed.contains(&params.uri) {
-            if subscribed.len() >= self.config.limits.subscriptions {
+            if subscribed.len() >= self.offer.config.limits.subscriptions {
                 return Err(RpcError::internal("too many subscriptions; end some first"));
             }
             subscribed.push(params.uri);
@@ -77,7 +78,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         let open = self.session.requests().filter(|(_, request)| request.data.is_subscription()).count();
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        if open >= self.config.limits.subscriptions || resources > self.config.limits.subscriptions {
+        if open >= self.offer.config.limits.subscriptions || resources > self.offer.config.limits.subscriptions {
             return Err(RpcError::internal("too many subscriptions; end some first"));
         }
         let honoured = params.notifications.honoured_by(&capabilities);
@@ -100,7 +101,14 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Tells clients of lists that have changed since the last time. Many changes in a row are told once.
     pub(crate) fn flush_changes(&mut self) {
-        let changes = core::mem::take(&mut self.registry.changes);
+        if self.offer.registry.changes == Changes::default() {
+            return;
+        }
+        let changes = core::mem::take(&mut self.registry().changes);
+        self.tell_changes(changes);
+    }
+
+    pub(crate) fn tell_changes(&mut self, changes: Changes) {
         for (changed, change) in
             [(changes.tools, Change::Tools), (changes.resources, Change::Resources), (changes.prompts, Change::Prompts)]
         {
@@ -157,7 +165,7 @@ impl<T, H: Clone> Server<T, H> {
             self.session.notify(Route::Request(key), "notifications/cancelled", &cancelled, Splice::default());
             let mut meta = subscription_meta(&id);
             meta.push(b',');
-            meta.extend_from_slice(&self.result_meta);
+            meta.extend_from_slice(&self.offer.result_meta);
             let splice = Splice { members: br#""resultType":"complete""#, meta: &meta };
             self.session.answer(key, &EmptyResult::default(), splice);
         }

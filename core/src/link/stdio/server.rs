@@ -1,5 +1,6 @@
 //! The server's end of the stream.
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use serde::Serialize;
@@ -7,13 +8,13 @@ use serde::Serialize;
 use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
 use crate::client::{CallId, CallOptions};
-use crate::entropy::Seed;
+use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, Refused};
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method};
-use crate::server::{Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
+use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
 use crate::session::{Counters, RequestKey};
 use crate::time::{Instant, earliest};
 
@@ -53,7 +54,7 @@ impl<T, H: Clone> StdioServer<T, H> {
     pub fn new(config: ServerConfig, registry: Registry<H>, seed: &Seed, now: Instant) -> Self {
         Self {
             stream: Stream::new(&config.limits),
-            server: Server::new(config, registry, seed),
+            server: Server::new(Arc::new(Offer::new(config, registry, &mut Entropy::new(seed)))),
             now,
             drain_until: None,
             told_closed: false,
@@ -63,7 +64,7 @@ impl<T, H: Clone> StdioServer<T, H> {
 
     /// What is offered. Clients that want to know are told of changes.
     pub fn registry(&mut self) -> &mut Registry<H> {
-        &mut self.server.registry
+        self.server.registry()
     }
 
     /// A handler is done.
