@@ -44,14 +44,14 @@ closed: the connection was closed by this side
 #[test]
 fn every_pair_speaks_the_modern_era() {
     for (client, server) in pairs() {
-        assert_eq!(printed(client, &[server]), format!("connected: 2026-07-28\n{VISIT}"), "{client} {server}");
+        assert_eq!(printed(client, &[], server), format!("connected: 2026-07-28\n{VISIT}"), "{client} {server}");
     }
 }
 
 #[test]
 fn every_pair_speaks_the_legacy_era() {
     for (client, server) in pairs() {
-        let printed = printed(client, &["--legacy", server]);
+        let printed = printed(client, &["--legacy"], server);
         assert_eq!(printed, format!("connected: 2025-11-25\n{VISIT}"), "{client} --legacy {server}");
     }
 }
@@ -60,7 +60,7 @@ fn every_pair_speaks_the_legacy_era() {
 fn a_runtime_of_ones_own_speaks_with_every_server() {
     for server in SERVERS {
         let order = r#"{"tea":"mint","cups":1}"#;
-        let printed = printed(env!("CARGO_BIN_EXE_your_own_runtime"), &["brew", order, server]);
+        let printed = printed(env!("CARGO_BIN_EXE_your_own_runtime"), &["brew", order], server);
         assert_eq!(printed, "connected: 2026-07-28\ntool: brew\nresult: {\"cups\":1,\"tea\":\"mint\"}\n", "{server}");
     }
 }
@@ -78,11 +78,25 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     CLIENTS.into_iter().flat_map(|client| SERVERS.into_iter().map(move |server| (client, server)))
 }
 
-/// What a program that succeeds prints.
-fn printed(program: &str, arguments: &[&str]) -> String {
-    let (status, printed) = run(program, arguments);
+/// What a program that succeeds prints, with a server to talk to.
+fn printed(program: &str, arguments: &[&str], server: &str) -> String {
+    let server = started(server);
+    let arguments: Vec<&str> = arguments.iter().copied().chain(server.iter().map(String::as_str)).collect();
+    let (status, printed) = run(program, &arguments);
     assert!(status.success(), "{program} {arguments:?}: {status}, after printing:\n{printed}");
     printed
+}
+
+/// The words that start a server.
+#[cfg(unix)]
+fn started(server: &str) -> Vec<String> {
+    use windlass_tests::wires::{Speaker, Wire};
+    Wire { source: "examples", client: Speaker::Ours, server: Speaker::Ours }.tapped(&[server], server)
+}
+
+#[cfg(not(unix))]
+fn started(server: &str) -> Vec<String> {
+    vec![server.to_owned()]
 }
 
 /// Runs a program to its end, which must come before the deadline.

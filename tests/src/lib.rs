@@ -1,1 +1,3 @@
 //! Tests of the whole: on the simulation, against real peers, with real processes.
+
+pub mod wires;

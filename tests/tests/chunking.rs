@@ -8,6 +8,7 @@ use windlass::link::stdio::{StdioClient, StdioServer};
 use windlass::model::{CallTool, CallToolResult};
 use windlass::server::{Registry, ServerConfig, ServerEvent};
 use windlass::{Instant, Machine, Output, Seed};
+use windlass_tests::wires::{Direction, Recording, Speaker, Wire};
 
 use common::{META, client_config, legacy_config, server_config};
 
@@ -169,7 +170,8 @@ fn server_hears(chunks: &[&[u8]]) -> Made {
             }
         }
     };
-    run(&mut machine, chunks, &mut answer)
+    let wire = Wire { source: "chunks", client: Speaker::Raw, server: Speaker::Ours };
+    run(&mut machine, wire, chunks, &mut answer)
 }
 
 fn client_hears(legacy: bool, chunks: &[&[u8]]) -> Made {
@@ -202,20 +204,28 @@ fn client_hears(legacy: bool, chunks: &[&[u8]]) -> Made {
             }
         }
     };
-    run(&mut machine, chunks, &mut act)
+    let wire = Wire { source: "chunks", client: Speaker::Ours, server: Speaker::Raw };
+    run(&mut machine, wire, chunks, &mut act)
 }
 
-fn run<M: Machine>(machine: &mut M, chunks: &[&[u8]], turn: &mut dyn FnMut(&mut M, &mut Made)) -> Made {
+fn run<M: Machine>(machine: &mut M, wire: Wire, chunks: &[&[u8]], turn: &mut dyn FnMut(&mut M, &mut Made)) -> Made {
     let now = Instant::ZERO;
     let mut made = Made { events: Vec::new(), streams: Vec::new(), written: Vec::new() };
     let Output::Open { conn, .. } = machine.poll() else { panic!("a stream comes first") };
-    let write = |machine: &mut M, made: &mut Made| {
+    // Cut up it is heard and said again, all the same.
+    let mut recording = if chunks.len() == 1 { wire.recording() } else { None };
+    let (said, heard) = match wire.client {
+        Speaker::Ours => (Direction::ToServer, Direction::ToClient),
+        _ => (Direction::ToClient, Direction::ToServer),
+    };
+    let write = |machine: &mut M, made: &mut Made, recording: &mut Option<Recording>| {
         let bytes = machine.write_buf(conn).to_vec();
+        record(recording, said, &bytes);
         machine.write_done(conn, bytes.len(), now);
         made.written.extend_from_slice(&bytes);
     };
     turn(machine, &mut made);
-    write(machine, &mut made);
+    write(machine, &mut made, &mut recording);
     for chunk in chunks {
         let mut rest = *chunk;
         while !rest.is_empty() {
@@ -225,17 +235,27 @@ fn run<M: Machine>(machine: &mut M, chunks: &[&[u8]], turn: &mut dyn FnMut(&mut 
             }
             let count = buffer.len().min(rest.len());
             buffer[..count].copy_from_slice(&rest[..count]);
+            record(&mut recording, heard, &rest[..count]);
             machine.read_done(conn, count, now);
             rest = &rest[count..];
             turn(machine, &mut made);
-            write(machine, &mut made);
+            write(machine, &mut made, &mut recording);
         }
+    }
+    if let Some(recording) = &mut recording {
+        recording.end(heard).expect("there is room for it");
     }
     machine.read_eof(conn, now);
     turn(machine, &mut made);
-    write(machine, &mut made);
+    write(machine, &mut made, &mut recording);
     turn(machine, &mut made);
     made
+}
+
+fn record(recording: &mut Option<Recording>, direction: Direction, bytes: &[u8]) {
+    if let Some(recording) = recording {
+        recording.take(direction, bytes).expect("there is room for it");
+    }
 }
 
 #[test]

@@ -9,9 +9,9 @@ use windlass::client::{CallOptions, PageError, Pages};
 use windlass::model::{
     EmptyParams, ListTools, PaginatedParams, Ping, ReadResource, ReadResourceParams, SubscriptionFilter,
 };
-use windlass_sim::{Script, Sim, SimClient, Weather};
+use windlass_sim::{Script, SimClient, Weather};
 
-use common::{client_config, legacy_client, legacy_config, modern_client, server, tell};
+use common::{Sim, client_config, legacy_client, legacy_config, modern_client, server, tell};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -10,9 +10,9 @@ use windlass::model::{
     CallTool, EmptyParams, GetPrompt, GetPromptParams, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter, Tool,
 };
-use windlass_sim::{InputAnswer, Random, Sim, SimClient, SimServer, Weather, handler};
+use windlass_sim::{InputAnswer, Random, SimClient, SimServer, Weather, handler};
 
-use common::{answer_to, client_config, legacy_config, registry, server_config, tool};
+use common::{Sim, answer_to, client_config, legacy_config, registry, server_config, tool};
 
 /// What a session came to.
 #[derive(Debug, PartialEq)]

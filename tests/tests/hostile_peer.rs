@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use windlass::client::{KeepAliveConfig, Negotiation};
 use windlass::model::{CallTool, Elicit, ElicitFormParams, ListTools, PaginatedParams, SubscriptionFilter};
-use windlass_sim::{InputAnswer, Random, Sim, Weather};
+use windlass_sim::{InputAnswer, Random, Weather};
 
-use common::{META, answer_to, client_config, initialize, initialize_answer, registry, server_config, tool};
+use common::{META, Sim, answer_to, client_config, initialize, initialize_answer, registry, server_config, tool};
 
 /// Something that a server might say, with an id that is likely to mean something.
 fn words_of_a_server(random: &mut Random) -> String {

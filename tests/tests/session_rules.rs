@@ -7,11 +7,11 @@ use std::time::Duration;
 use windlass::client::{CallOptions, KeepAliveConfig};
 use windlass::model::{CallTool, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams};
 use windlass::{CallError, CloseReason, SendError};
-use windlass_sim::{Script, Sim, SimClient};
+use windlass_sim::{Script, SimClient};
 
 use common::{
-    client_config, fresh_server_with, legacy, legacy_client, legacy_client_with, legacy_config, legacy_server_with,
-    modern, modern_client, modern_client_with, say, server_config, tell, tool,
+    Sim, client_config, fresh_server_with, legacy, legacy_client, legacy_client_with, legacy_config,
+    legacy_server_with, modern, modern_client, modern_client_with, say, server_config, tell, tool,
 };
 
 const SECOND: Duration = Duration::from_secs(1);

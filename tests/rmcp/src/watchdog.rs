@@ -15,10 +15,12 @@ pub const DEADLINE: Duration = Duration::from_secs(30);
 /// When the test panics or does not end.
 pub fn within_deadline(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = channel();
-    let thread = thread::spawn(move || {
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let thread = thread::Builder::new().name(name).spawn(move || {
         test();
         let _ = done.send(());
     });
+    let thread = thread.expect("there is room for a thread");
     match is_done.recv_timeout(DEADLINE) {
         Ok(()) => {}
         Err(RecvTimeoutError::Timeout) => panic!("the test hangs: it did not end within {DEADLINE:?}"),

@@ -7,7 +7,7 @@ use windlass::model::ProtocolVersion;
 use windlass_sim::Side;
 
 use crate::conversation::{Kind, Place};
-use crate::schemas::{ErrorDefinition, Schema};
+use crate::schemas::{ErrorDefinition, Schema, Schemas};
 
 /// What is wrong with a frame.
 #[derive(Debug)]
@@ -17,11 +17,22 @@ pub struct Violation {
     reason: String,
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.version.as_str(), self.definition, self.reason)
+impl Violation {
+    /// What it violates, without saying how.
+    pub fn rule(&self) -> String {
+        format!("{} {}", self.version.as_str(), self.definition)
     }
 }
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule(), self.reason)
+    }
+}
+
+/// Methods that no revision has, and that tests call by name to see what becomes of them. Anybody may have such methods;
+/// of these the schemas know only that they are requests or notifications.
+pub const OWN_METHODS: [&str; 1] = ["no/such/method"];
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -30,21 +41,31 @@ pub struct Findings {
     pub violations: Vec<Violation>,
     /// Whether the frame passed only because its null id was let pass; see [`check`].
     pub null_id_waived: bool,
+    /// The method, if it is one of [`OWN_METHODS`].
+    pub own_method: Option<String>,
 }
 
 /// Holds a frame against everything that the schema of its revision says about it.
 ///
 /// One thing is let pass. JSON-RPC answers what it cannot read with an error whose id is null. From 2025-11-25 on the
 /// id may be left out instead; the schemas before that want an id, and there is none to give.
-pub fn check(schema: &Schema, sender: Side, frame: &Value, place: &Place) -> Findings {
+pub fn check(schemas: &Schemas, sender: Side, frame: &Value, place: &Place) -> Findings {
     let null_id_waived = place.kind == Kind::Error && place.version.requires_id_in_errors() && frame["id"].is_null();
     let mut frame = frame.clone();
     if null_id_waived {
         frame["id"] = 0.into();
     }
+    let schema = schemas.of(place.version);
     let mut checking = Checking { schema, version: place.version, violations: Vec::new() };
-    checking.hold("JSONRPCMessage", &frame);
+    checking.envelope(&place.kind, &frame);
+    let own_method = match &place.kind {
+        Kind::Request { method } | Kind::Notification { method } if OWN_METHODS.contains(&method.as_str()) => {
+            Some(method.clone())
+        }
+        _ => None,
+    };
     match &place.kind {
+        _ if own_method.is_some() => {}
         Kind::Request { method } => checking.call(sender, "Request", method, &frame),
         Kind::Notification { method } => checking.call(sender, "Notification", method, &frame),
         Kind::Result { method: Some(method) } => checking.result(method, &frame["result"]),
@@ -52,7 +73,7 @@ pub fn check(schema: &Schema, sender: Side, frame: &Value, place: &Place) -> Fin
         Kind::Error => checking.error(&frame),
         Kind::Unknown => checking.fault("JSONRPCMessage", "this is no message"),
     }
-    Findings { violations: checking.violations, null_id_waived }
+    Findings { violations: checking.violations, null_id_waived, own_method }
 }
 
 struct Checking<'a> {
@@ -62,6 +83,19 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
+    /// That a frame is a message says little: in the older revisions a request with a wrong id is a notification.
+    fn envelope(&mut self, kind: &Kind, frame: &Value) {
+        self.hold("JSONRPCMessage", frame);
+        let (own, older) = match kind {
+            Kind::Request { .. } => ("JSONRPCRequest", "JSONRPCRequest"),
+            Kind::Notification { .. } => ("JSONRPCNotification", "JSONRPCNotification"),
+            Kind::Result { .. } => ("JSONRPCResultResponse", "JSONRPCResponse"),
+            Kind::Error => ("JSONRPCErrorResponse", "JSONRPCError"),
+            Kind::Unknown => return,
+        };
+        self.hold(if self.schema.defines(own) { own } else { older }, frame);
+    }
+
     /// A request or a notification: as its method wants it, and one that this side may send.
     fn call(&mut self, sender: Side, what: &str, method: &str, frame: &Value) {
         match self.schema.definition_of_method(method).map(str::to_owned) {
@@ -85,8 +119,6 @@ impl Checking<'_> {
     }
 
     fn error(&mut self, frame: &Value) {
-        let newer = "JSONRPCErrorResponse";
-        self.hold(if self.schema.defines(newer) { newer } else { "JSONRPCError" }, frame);
         match frame["error"]["code"].as_i64().and_then(|code| self.schema.definition_of_error(code)) {
             Some(ErrorDefinition::Frame(definition)) => self.hold(definition, frame),
             Some(ErrorDefinition::Member(definition)) => self.hold(definition, &frame["error"]),
@@ -115,8 +147,8 @@ mod tests {
     use crate::conversation::Conversation;
     use serde_json::json;
 
-    /// A schema with a method of each side, an error with data, and an envelope.
-    fn schema() -> Schema {
+    /// Schemas with a method of each side, an error with data, and an envelope.
+    fn schemas() -> Schemas {
         let method = |name: &str, params: Value| {
             json!({
                 "properties": {"method": {"const": name}, "params": params},
@@ -129,6 +161,8 @@ mod tests {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$defs": {
                 "JSONRPCMessage": {"properties": {"jsonrpc": {"const": "2.0"}}, "required": ["jsonrpc"]},
+                "JSONRPCRequest": {},
+                "JSONRPCResponse": {},
                 "JSONRPCErrorResponse": {"properties": {"id": {"type": "integer"}}},
                 "EchoRequest": method("echo", text.clone()),
                 "EchoResult": text.clone(),
@@ -139,17 +173,17 @@ mod tests {
                 "DataError": {"properties": {"error": error}},
             },
         });
-        Schema::new(document).unwrap()
+        Schemas::of_one(&document).unwrap()
     }
 
     /// The definitions that the last of some messages violates.
     fn wrong(messages: &[(Side, Value)]) -> Vec<String> {
-        let (mut conversation, mut found) = (Conversation::default(), Vec::new());
+        let (schemas, mut conversation, mut found) = (schemas(), Conversation::default(), Vec::new());
         for (sender, message) in messages {
             let mut message = message.clone();
             message["jsonrpc"] = "2.0".into();
-            let place = conversation.follow(*sender, &message);
-            found = check(&schema(), *sender, &message, &place).violations;
+            let places = conversation.follow(*sender, &message);
+            found = check(&schemas, *sender, &message, &places[0]).violations;
         }
         found.into_iter().map(|violation| violation.definition).collect()
     }

@@ -21,6 +21,7 @@ pub struct Conversation {
     progress: BTreeMap<(Side, String), ProtocolVersion>,
 }
 
+#[derive(Clone)]
 struct Request {
     method: String,
     version: ProtocolVersion,
@@ -36,7 +37,7 @@ pub struct Place {
 }
 
 /// The kinds of messages.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Kind {
     /// A request.
     Request {
@@ -61,14 +62,17 @@ pub enum Kind {
 
 impl Conversation {
     /// Takes note of the next message. Whoever sends it may be wrong: whatever cannot be understood changes nothing.
-    pub fn follow(&mut self, sender: Side, message: &Value) -> Place {
+    ///
+    /// There is more than one place where a message may belong if it is an answer and the other side has asked several
+    /// things under the same id, which is wrong and has to be lived with.
+    pub fn follow(&mut self, sender: Side, message: &Value) -> Vec<Place> {
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
-            (Some(method), Some(id)) => self.request(sender, method, id, message),
-            (Some(method), None) => self.notification(sender, method, message),
+            (Some(method), Some(id)) => vec![self.request(sender, method, id, message)],
+            (Some(method), None) => vec![self.notification(sender, method, message)],
             (None, id) if message.get("error").is_some() => self.error(sender, id),
             (None, Some(id)) if message.get("result").is_some() => self.result(sender, id, message),
-            (None, _) => Place { version: self.version(), kind: Kind::Unknown },
+            (None, _) => vec![Place { version: self.version(), kind: Kind::Unknown }],
         }
     }
 
@@ -112,25 +116,36 @@ impl Conversation {
         request.map(|request| request.version)
     }
 
-    fn error(&mut self, sender: Side, id: Option<&Value>) -> Place {
-        let request = id.and_then(|id| self.answered(sender, id));
-        Place { version: request.map_or(self.version(), |request| request.version), kind: Kind::Error }
-    }
-
-    fn result(&mut self, sender: Side, id: &Value, message: &Value) -> Place {
-        let Some(request) = self.answered(sender, id) else {
-            return Place { version: self.version(), kind: Kind::Result { method: None } };
-        };
-        let mut version = request.version;
-        if request.method == "initialize" {
-            version = offered(message.pointer("/result/protocolVersion"));
-            self.negotiated = Some(version);
+    /// An error answers nothing for good: it may be for a line with the same id that could not be read.
+    fn error(&self, sender: Side, id: Option<&Value>) -> Vec<Place> {
+        let asked = id.and_then(|id| self.requests.get(&(sender.other(), id.to_string())));
+        let asked = asked.map(Vec::as_slice).unwrap_or_default();
+        if asked.is_empty() {
+            return vec![Place { version: self.version(), kind: Kind::Error }];
         }
-        Place { version, kind: Kind::Result { method: Some(request.method) } }
+        asked.iter().rev().map(|request| Place { version: request.version, kind: Kind::Error }).collect()
     }
 
-    fn answered(&mut self, sender: Side, id: &Value) -> Option<Request> {
-        self.requests.get_mut(&(sender.other(), id.to_string()))?.pop()
+    fn result(&mut self, sender: Side, id: &Value, message: &Value) -> Vec<Place> {
+        let asked = self.answered(sender, id);
+        if asked.is_empty() {
+            return vec![Place { version: self.version(), kind: Kind::Result { method: None } }];
+        }
+        let place = |request: Request| {
+            let mut version = request.version;
+            if request.method == "initialize" {
+                version = offered(message.pointer("/result/protocolVersion"));
+                self.negotiated = Some(version);
+            }
+            Place { version, kind: Kind::Result { method: Some(request.method) } }
+        };
+        asked.into_iter().map(place).collect()
+    }
+
+    /// What an answer may be for, the newest first. If that is one thing it is answered now.
+    fn answered(&mut self, sender: Side, id: &Value) -> Vec<Request> {
+        let Some(asked) = self.requests.get_mut(&(sender.other(), id.to_string())) else { return Vec::new() };
+        if asked.len() == 1 { std::mem::take(asked) } else { asked.iter().rev().cloned().collect() }
     }
 
     /// The revision of what belongs to no request.
@@ -161,17 +176,17 @@ mod tests {
     fn a_handshake_decides_and_a_modern_request_stands_alone() {
         let mut conversation = Conversation::default();
         let offer = json!({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}});
-        assert_eq!(conversation.follow(Side::Client, &offer).version, ProtocolVersion::V2025_06_18);
+        assert_eq!(conversation.follow(Side::Client, &offer)[0].version, ProtocolVersion::V2025_06_18);
         let answer = json!({"id": 1, "result": {"protocolVersion": "2024-11-05"}});
         let place = conversation.follow(Side::Server, &answer);
-        assert_eq!(place, Place { version: ProtocolVersion::V2024_11_05, kind: result_of("initialize") });
+        assert_eq!(place, [Place { version: ProtocolVersion::V2024_11_05, kind: result_of("initialize") }]);
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
         conversation.follow(Side::Client, &json!({"id": 2, "method": "tools/list", "params": {"_meta": meta}}));
         conversation.follow(Side::Client, &json!({"id": 3, "method": "ping"}));
         let place = conversation.follow(Side::Server, &json!({"id": 2, "result": {}}));
-        assert_eq!(place, Place { version: ProtocolVersion::LATEST, kind: result_of("tools/list") });
+        assert_eq!(place, [Place { version: ProtocolVersion::LATEST, kind: result_of("tools/list") }]);
         let place = conversation.follow(Side::Server, &json!({"id": 3, "result": {}}));
-        assert_eq!(place, Place { version: ProtocolVersion::V2024_11_05, kind: result_of("ping") });
+        assert_eq!(place, [Place { version: ProtocolVersion::V2024_11_05, kind: result_of("ping") }]);
     }
 
     #[test]
@@ -179,9 +194,20 @@ mod tests {
         let mut conversation = Conversation::default();
         conversation.follow(Side::Client, &json!({"id": 1, "method": "ping"}));
         let nothing = Kind::Result { method: None };
-        assert_eq!(conversation.follow(Side::Client, &json!({"id": 1, "result": {}})).kind, nothing);
-        assert_eq!(conversation.follow(Side::Server, &json!({"id": "1", "result": {}})).kind, nothing);
-        assert_eq!(conversation.follow(Side::Server, &json!({"id": 1, "result": {}})).kind, result_of("ping"));
-        assert_eq!(conversation.follow(Side::Server, &json!({"id": 1, "result": {}})).kind, nothing);
+        assert_eq!(conversation.follow(Side::Client, &json!({"id": 1, "result": {}}))[0].kind, nothing);
+        assert_eq!(conversation.follow(Side::Server, &json!({"id": "1", "result": {}}))[0].kind, nothing);
+        assert_eq!(conversation.follow(Side::Server, &json!({"id": 1, "result": {}}))[0].kind, result_of("ping"));
+        assert_eq!(conversation.follow(Side::Server, &json!({"id": 1, "result": {}}))[0].kind, nothing);
+    }
+
+    #[test]
+    fn an_answer_may_belong_to_each_of_several_requests_with_its_id() {
+        let mut conversation = Conversation::default();
+        for method in ["ping", "tools/list"] {
+            conversation.follow(Side::Client, &json!({"id": 1, "method": method}));
+        }
+        let places = conversation.follow(Side::Server, &json!({"id": 1, "result": {}}));
+        let kinds: Vec<_> = places.into_iter().map(|place| place.kind).collect();
+        assert_eq!(kinds, [result_of("tools/list"), result_of("ping")]);
     }
 }

@@ -26,6 +26,12 @@ impl Schemas {
         ProtocolVersion::ALL.into_iter().map(read).collect::<Result<_, String>>().map(Self)
     }
 
+    /// The same schema for every revision.
+    pub fn of_one(document: &Value) -> Result<Self, String> {
+        let same = |version| Ok((version, Schema::new(document.clone())?));
+        ProtocolVersion::ALL.into_iter().map(same).collect::<Result<_, String>>().map(Self)
+    }
+
     /// The schema of a revision.
     pub fn of(&self, version: ProtocolVersion) -> &Schema {
         &self.0[&version]

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+mod wired;
+
 use std::time::Duration;
 
 use windlass::Json;
@@ -13,7 +15,9 @@ use windlass::model::{
     PromptMessage, ReadResourceResult, Resource, ResourceTemplate, Root, StringSchema, Tool,
 };
 use windlass::server::{Invoked, Registry, ServerConfig};
-use windlass_sim::{Handler, InputAnswer, Script, Sim, SimClient, SimServer, Weather, handler};
+use windlass_sim::{Handler, InputAnswer, Script, SimClient, SimServer, Weather, handler};
+
+pub(crate) use wired::Sim;
 
 /// The `_meta` of a modern request that can be asked by form.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;

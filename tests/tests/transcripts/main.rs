@@ -14,7 +14,9 @@ mod server_malformed;
 mod server_modern;
 mod server_notices;
 
-use windlass_sim::{Party, Sim, assert_transcript_file};
+use windlass_sim::{Party, assert_transcript_file};
+
+use common::Sim;
 
 /// Compares the transcript with the file of that name.
 #[track_caller]

@@ -6,9 +6,9 @@ use windlass::CloseReason;
 use windlass::NegotiationError;
 use windlass::client::Negotiation;
 use windlass::model::{Era, ProtocolVersion};
-use windlass_sim::{Script, Sim, SimClient, Weather};
+use windlass_sim::{Script, SimClient, Weather};
 
-use crate::common::{client_config, initialize_answer, tell};
+use crate::common::{Sim, client_config, initialize_answer, tell};
 use crate::{close_and_expect, expect};
 
 const METHOD_NOT_FOUND: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found"}}"#;

@@ -1,9 +1,9 @@
 //! What a server tells its clients of changes.
 
 use windlass::model::Tool;
-use windlass_sim::{Script, Sim, SimServer, handler};
+use windlass_sim::{Script, SimServer, handler};
 
-use crate::common::{fresh_server, fresh_server_with, legacy, legacy_server, modern, say, server_config};
+use crate::common::{Sim, fresh_server, fresh_server_with, legacy, legacy_server, modern, say, server_config};
 use crate::end_and_expect;
 
 /// Changes everything that can change.

@@ -5,6 +5,10 @@
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use windlass_tests::wires::{Speaker, Wire};
+
+/// Both sides are the command itself.
+const WIRE: Wire = Wire { source: "command", client: Speaker::Ours, server: Speaker::Ours };
 
 pub(crate) const RUNTIMES: [&str; 5] = ["blocking", "mio", "tokio", "async-std", "smol"];
 
@@ -48,6 +52,8 @@ pub(crate) fn windlass(words: &[&str]) -> Run {
 
 /// Runs `windlass` with these words and the demo server on a runtime.
 pub(crate) fn with_demo(server_runtime: &str, words: &[&str]) -> Run {
-    let server = ["--", env!("CARGO_BIN_EXE_windlass"), "serve", "--runtime", server_runtime];
-    windlass(&[words, &server].concat())
+    let server = [env!("CARGO_BIN_EXE_windlass"), "serve", "--runtime", server_runtime];
+    let server = WIRE.tapped(&server, server[0]);
+    let server: Vec<&str> = server.iter().map(String::as_str).collect();
+    windlass(&[words, &["--"], &server].concat())
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use crate::peers::BY_HAND;
+
 /// Whether there is such a process, dead or alive.
 pub(crate) fn exists(pid: u32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
@@ -50,7 +52,7 @@ pub(crate) struct RawServer {
 impl RawServer {
     /// Starts a server on pipes and introduces a legacy client.
     pub(crate) fn start(party: &str) -> Self {
-        let mut command = Command::new(party);
+        let mut command = Self::command(party);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = Self::spawn(command);
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -60,14 +62,21 @@ impl RawServer {
     /// The same on sockets, which some clients give to their servers.
     pub(crate) fn start_on_sockets(party: &str) -> Self {
         let ((their_input, input), (output, their_output)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
-        let mut command = Command::new(party);
+        let mut command = Self::command(party);
         command.stdin(OwnedFd::from(their_input)).stdout(OwnedFd::from(their_output));
         Self::introduced(Self::spawn(command), input.into(), output.into())
     }
 
+    fn command(party: &str) -> Command {
+        let words = BY_HAND.tapped(&[party, "serve_measured"], party);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+
     /// Takes the command, so that what belongs to the child is not held open by us.
     fn spawn(mut command: Command) -> Child {
-        command.arg("serve_measured").stderr(Stdio::piped()).spawn().unwrap()
+        command.stderr(Stdio::piped()).spawn().unwrap()
     }
 
     fn introduced(child: Child, input: OwnedFd, output: OwnedFd) -> Self {

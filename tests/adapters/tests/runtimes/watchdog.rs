@@ -10,10 +10,12 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Runs a test on a thread of its own, and fails if that does not end in time.
 pub(crate) fn within_deadline(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = channel();
-    let thread = std::thread::spawn(move || {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let thread = std::thread::Builder::new().name(name).spawn(move || {
         test();
         let _ = done.send(());
     });
+    let thread = thread.expect("there is room for a thread");
     match is_done.recv_timeout(DEADLINE) {
         Ok(()) => {}
         Err(RecvTimeoutError::Timeout) => panic!("the test hangs: it did not end within {DEADLINE:?}"),

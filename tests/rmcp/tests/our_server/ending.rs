@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use rmcp::ServiceExt;
 use rmcp::model::*;
 use rmcp::transport::TokioChildProcess;
-use tokio::process::Command;
 
-use crate::guest::{call, connect, eras};
+use crate::guest::{call, connect, eras, start};
 
 /// rmcp waits that long for a server's exit before it kills it.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -19,7 +18,7 @@ on_every_runtime! {
 }
 
 async fn the_end_of_its_input_is_all_that_a_server_needs(server: &'static str) {
-    let process = TokioChildProcess::new(Command::new(server)).unwrap();
+    let process = TokioChildProcess::new(start(server)).unwrap();
     let pid = process.id().unwrap();
     let client = ().serve(process).await.unwrap();
     client.call_tool(CallToolRequestParams::new("caller")).await.unwrap();

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use windlass_rmcp_tests::watchdog::within_deadline;
+use windlass_tests::wires::{Speaker, Wire};
+
+const WIRE: Wire = Wire { source: "rmcp", client: Speaker::Foreign, server: Speaker::Ours };
 
 pub(crate) type Client = RunningService<RoleClient, Guest>;
 
@@ -64,6 +67,14 @@ pub(crate) fn run(test: impl Future<Output = ()> + Send + 'static) {
     });
 }
 
+/// How a server is started.
+pub(crate) fn start(server: &str) -> Command {
+    let words = WIRE.tapped(&[server], server);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
 /// Connects to a server that is started for it.
 pub(crate) async fn connect(server: &str, era: ClientLifecycleMode) -> (Client, UnboundedReceiver<Heard>) {
     connect_as(server, era, ProtocolVersion::LATEST, Answers::Gladly).await.unwrap()
@@ -75,7 +86,7 @@ pub(crate) async fn connect_as(
     revision: ProtocolVersion,
     answers: Answers,
 ) -> Result<(Client, UnboundedReceiver<Heard>), Box<ClientInitializeError>> {
-    let process = TokioChildProcess::new(Command::new(server)).unwrap();
+    let process = TokioChildProcess::new(start(server)).unwrap();
     let (heard, hearing) = unbounded_channel();
     let guest = Guest { revision, answers, heard };
     Ok((guest.serve_with_lifecycle(process, era).await?, hearing))

@@ -1,31 +1,35 @@
-//! `frames SCHEMAS TRANSCRIPTS RECORDINGS`: validates every frame that our side put on a wire.
+//! `frames SCHEMAS TRANSCRIPTS WIRES SOURCES…`: validates every frame that our side put on a wire.
 //!
-//! The transcripts are those of the tests, where the other side is often scripted and wrong on purpose; in the
-//! recordings of real wires, and in the simulated sessions, both sides are ours.
+//! The transcripts are those of the tests, where the other side is often scripted and wrong on purpose. The wires are
+//! what the tests have left in the folder that `WINDLASS_WIRES` named; each says who spoke on it. On top of that come
+//! simulated sessions, in which both sides are ours. From each of the sources there must be something: tests that leave
+//! no recordings would pass for tests that have nothing wrong in them.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::Value;
 use windlass::model::ProtocolVersion;
-use windlass_schema_tests::check::check;
-use windlass_schema_tests::conversation::Conversation;
+use windlass_schema_tests::examiner::{Examiner, Figures};
+use windlass_schema_tests::recording::Head;
 use windlass_schema_tests::schemas::Schemas;
-use windlass_schema_tests::{sessions, transcript};
-use windlass_sim::{Side, Weather};
+use windlass_schema_tests::{self_check, sessions};
+use windlass_sim::Weather;
+use windlass_tests::wires::Speaker;
 
 /// Simulated sessions in each revision and weather.
 const SEEDS: u64 = 10;
 
+/// How many faults are shown. Where there are more, they are mostly the same one.
+const SHOWN_FAULTS: usize = 50;
+
 fn main() -> ExitCode {
     let words: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [schemas, transcripts, recordings] = words.as_slice() else {
-        eprintln!("usage: frames SCHEMAS TRANSCRIPTS RECORDINGS");
+    let [schemas, transcripts, wires, sources @ ..] = words.as_slice() else {
+        eprintln!("usage: frames SCHEMAS TRANSCRIPTS WIRES SOURCES…");
         return ExitCode::FAILURE;
     };
-    match run(schemas, transcripts, recordings) {
+    match run(schemas, transcripts, wires, sources) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(wrong) => {
             eprintln!("{wrong} frames of ours are not as the schemas say");
@@ -39,112 +43,108 @@ fn main() -> ExitCode {
 }
 
 /// How many frames are wrong.
-fn run(schemas: &Path, transcripts: &Path, recordings: &Path) -> Result<usize, String> {
-    let mut frames = Frames { schemas: Schemas::read(schemas)?, count: Count::default(), wrong: 0 };
+fn run(schemas: &Path, transcripts: &Path, wires: &Path, sources: &[PathBuf]) -> Result<usize, String> {
+    let schemas = Schemas::read(schemas)?;
+    let (broken, unnoticed) = self_check::run(&schemas)?;
+    if !unnoticed.is_empty() {
+        return Err(format!("broken on purpose, and not noticed:\n{}", unnoticed.join("\n")));
+    }
+    println!("{broken} frames were broken on purpose, and each was noticed");
+
+    let mut examiner = Examiner::new(schemas);
     for path in files(transcripts)? {
-        frames.conversation(&name(&path), &read(&path)?, ours(&path)?);
+        examiner.conversation(&of_transcript(&path)?, &read(&path)?);
     }
-    frames.report("transcripts of the tests");
-    for path in files(recordings)? {
-        frames.conversation(&name(&path), &read(&path)?, &[Side::Client, Side::Server]);
+    for path in files(wires)? {
+        let text = read(&path)?;
+        let head = Head::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        examiner.conversation(&head, &text);
     }
-    frames.report("recorded wires");
+    simulate(&mut examiner)?;
+
+    for (source, figures) in examiner.figures() {
+        report(source, figures);
+    }
+    for source in sources {
+        let figures = source.to_str().and_then(|source| examiner.figures().get(source));
+        if figures.is_none_or(|figures| figures.frames.is_empty()) {
+            return Err(format!("nothing of `{}` was recorded", source.display()));
+        }
+    }
+    println!("methods that no revision has, called by tests on purpose: {:?}", examiner.own_methods());
+    report_coverage(examiner.schemas());
+    for fault in examiner.faults().iter().take(SHOWN_FAULTS) {
+        eprintln!("{}\n  {}\n  {}", fault.test, fault.frame, fault.complaints.join("\n  "));
+    }
+    Ok(examiner.faults().len())
+}
+
+fn simulate(examiner: &mut Examiner) -> Result<(), String> {
     for version in ProtocolVersion::ALL {
-        for (weather_name, weather) in
+        for (name, weather) in
             [("calm", Weather::calm()), ("bytewise", Weather::bytewise()), ("rough", Weather::rough())]
         {
             for seed in 0..SEEDS {
                 let session = sessions::transcript(seed, weather.clone(), version)?;
-                let name = format!("session {seed}, {weather_name}, {}", version.as_str());
-                frames.conversation(&name, &session, &[Side::Client, Side::Server]);
+                let test = format!("session {seed}, {name}, {}", version.as_str());
+                let (source, client, server) = ("sessions of all revisions".to_owned(), Speaker::Ours, Speaker::Ours);
+                examiner.conversation(&Head { source, test, client, server }, &session);
             }
         }
     }
-    frames.report("simulated sessions");
-    frames.report_coverage();
-    Ok(frames.wrong)
+    Ok(())
 }
 
-struct Frames {
-    schemas: Schemas,
-    /// Of the source that is being read.
-    count: Count,
-    wrong: usize,
-}
-
-#[derive(Default)]
-struct Count {
-    conversations: usize,
-    frames: BTreeMap<ProtocolVersion, usize>,
-    cut: usize,
-    null_ids: usize,
-}
-
-impl Frames {
-    fn conversation(&mut self, name: &str, text: &str, ours: &[Side]) {
-        self.count.conversations += 1;
-        let mut conversation = Conversation::default();
-        for line in transcript::lines(text) {
-            let is_ours = ours.contains(&line.sender);
-            match serde_json::from_str::<Value>(line.text) {
-                // Ours never sends batches; a scripted peer may, and its requests are to be known.
-                Ok(Value::Array(entries)) if !is_ours => entries.iter().for_each(|entry| {
-                    conversation.follow(line.sender, entry);
-                }),
-                Ok(message) => {
-                    let place = conversation.follow(line.sender, &message);
-                    if is_ours {
-                        *self.count.frames.entry(place.version).or_default() += 1;
-                        let findings = check(self.schemas.of(place.version), line.sender, &message, &place);
-                        self.count.null_ids += usize::from(findings.null_id_waived);
-                        self.wrong += usize::from(!findings.violations.is_empty());
-                        for violation in findings.violations {
-                            eprintln!("{name}\n  {}\n  {violation}", line.text);
-                        }
-                    }
-                }
-                Err(_) if line.is_cut => self.count.cut += usize::from(is_ours),
-                Err(error) if is_ours => {
-                    self.wrong += 1;
-                    eprintln!("{name}\n  {}\n  {error}", line.text);
-                }
-                Err(_) => {}
-            }
-        }
+fn report(source: &str, figures: &Figures) {
+    let (frames, shapes): (usize, usize) = (figures.frames.values().sum(), figures.shapes.values().sum());
+    println!("{source}: {} conversations, {frames} frames of ours of {shapes} shapes", figures.conversations);
+    for (version, frames) in &figures.frames {
+        let shapes = figures.shapes.get(version).copied().unwrap_or_default();
+        println!("  {}  {frames:>7}  {shapes:>6}", version.as_str());
     }
-
-    fn report(&mut self, source: &str) {
-        let count = std::mem::take(&mut self.count);
-        let frames: usize = count.frames.values().sum();
-        println!("{source}: {} conversations, {frames} frames of ours", count.conversations);
-        for (version, frames) in &count.frames {
-            println!("  {}  {frames}", version.as_str());
-        }
-        if count.null_ids > 0 {
-            println!("  let pass: {} errors with a null id, before 2025-11-25", count.null_ids);
-        }
-        if count.cut > 0 {
-            println!("  not looked at: {} frames that the transcripts cut short", count.cut);
-        }
+    if figures.null_ids > 0 {
+        println!("  let pass: {} shapes of errors with a null id, before 2025-11-25", figures.null_ids);
     }
+    if figures.cut > 0 {
+        println!("  not looked at: {} frames that the transcripts cut short", figures.cut);
+    }
+    if figures.foreign > 0 {
+        println!("  others said {} frames", figures.foreign);
+    }
+    for (rule, example) in &figures.foreign_faults {
+        println!("  theirs are not always as the schemas say, which fails nobody here: {rule}");
+        println!("    {}: {}", example.test, beginning(&example.frame));
+        println!("    {}", beginning(&example.complaints.join("; ")));
+    }
+}
 
-    /// Frames are held against the definitions of whole messages and results; these refer to the others.
-    fn report_coverage(&self) {
-        println!("definitions that frames were held against directly:");
-        for version in ProtocolVersion::ALL {
-            let (held, all) = self.schemas.of(version).coverage();
-            println!("  {}  {held} of {all}", version.as_str());
-        }
+/// As much as anybody reads.
+fn beginning(text: &str) -> String {
+    const LONGEST: usize = 300;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Frames are held against the definitions of whole messages and results; these refer to the others.
+fn report_coverage(schemas: &Schemas) {
+    println!("definitions that frames were held against directly:");
+    for version in ProtocolVersion::ALL {
+        let (held, all) = schemas.of(version).coverage();
+        println!("  {}  {held} of {all}", version.as_str());
     }
 }
 
 /// Which side of a test's transcript is ours: its name begins with it.
-fn ours(path: &Path) -> Result<&'static [Side], String> {
-    match name(path).split('_').next() {
-        Some("client" | "negotiate") => Ok(&[Side::Client]),
-        Some("server") => Ok(&[Side::Server]),
-        _ => Err(format!("{}: the name does not say which side is ours", path.display())),
-    }
+fn of_transcript(path: &Path) -> Result<Head, String> {
+    let test = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (client, server) = match test.split('_').next() {
+        Some("client" | "negotiate") => (Speaker::Ours, Speaker::Raw),
+        Some("server") => (Speaker::Raw, Speaker::Ours),
+        _ => return Err(format!("{}: the name does not say which side is ours", path.display())),
+    };
+    Ok(Head { source: "transcripts".to_owned(), test, client, server })
 }
 
 /// The transcripts in a folder, in order. None at all is a mistake: it would pass for all being well.
@@ -158,10 +158,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     if files.is_empty() { Err(format!("{}: there are no transcripts", folder.display())) } else { Ok(files) }
 }
 
+/// What scripts say may be no text at all.
 fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn name(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

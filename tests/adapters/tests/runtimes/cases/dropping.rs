@@ -6,9 +6,9 @@ use serde_json::json;
 use smol::future::poll_once;
 
 use super::OWN_SERVER;
-use super::adapter::{Client, Command};
+use super::adapter::Client;
 use super::eras::{ERAS, in_era};
-use crate::peers::{PARTIES, SCRIPTED, scripted, server};
+use crate::peers::{PARTIES, scripted, scripted_by_shell, server};
 use crate::processes;
 
 case!(a_call_whose_future_is_dropped_cancels_its_handler_on_every_server, {
@@ -37,8 +37,7 @@ case!(a_call_that_is_dropped_unpolled_was_never_made, {
 
 case!(a_connection_attempt_that_is_dropped_leaves_no_server_behind, {
     let (tell, told) = channel();
-    let command = Command::new("sh")
-        .args(["-c", r#"echo "$$" >&2; exec "$0" mute"#, SCRIPTED])
+    let command = scripted_by_shell(r#"echo "$$" >&2; exec "$0" mute"#)
         .on_stderr(move |line| tell.send(line.parse::<u32>().unwrap()).unwrap());
     let mut attempt = Box::pin(Client::connect(command));
     let mut started;

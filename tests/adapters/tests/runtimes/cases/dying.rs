@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::client::Negotiation;
-use super::adapter::{CallError, Client, CloseReason, Command, Error, SendError};
+use super::adapter::{CallError, Client, CloseReason, Error, SendError};
 use super::eras::{ERAS, in_era};
-use crate::peers::{SCRIPTED, SHORT_GRACE, scripted, server};
+use crate::peers::{SHORT_GRACE, scripted, scripted_by_shell, server};
 use crate::processes;
 
 /// How many calls are open when a server dies.
@@ -65,7 +65,7 @@ case!(a_server_that_ends_in_the_middle_of_its_answer_fails_it_with_a_reason, {
 case!(a_server_that_dies_and_leaves_a_child_that_holds_its_output_is_found_out_in_time, {
     let script = r#"sleep 600 & echo "$!" >&2; exec "$0" dies_in_call"#;
     let (tell, told) = channel();
-    let command = Command::new("sh").args(["-c", script, SCRIPTED]).on_stderr(move |line| {
+    let command = scripted_by_shell(script).on_stderr(move |line| {
         let _ = tell.send(line.to_owned());
     });
     let builder = in_era(Negotiation::Legacy).grace(SHORT_GRACE).timeout(Duration::from_millis(300));

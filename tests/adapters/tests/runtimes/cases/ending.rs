@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::OWN_SERVER;
-use super::adapter::{Client, CloseReason, Command};
+use super::adapter::{Client, CloseReason};
 use super::eras::{ERAS, in_era};
-use crate::peers::{PARTIES, SCRIPTED, SHORT_GRACE, server};
+use crate::peers::{PARTIES, SHORT_GRACE, scripted_by_shell, server};
 use crate::processes;
 
 case!(closing_returns_when_the_server_is_gone, {
@@ -52,7 +52,7 @@ case!(a_server_that_heeds_nothing_is_gone_with_its_own_children, {
     // What is ignored before a program is started stays ignored in it.
     let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" stubborn"#;
     let (tell, told) = channel();
-    let command = Command::new("sh").args(["-c", script, SCRIPTED]).on_stderr(move |line| {
+    let command = scripted_by_shell(script).on_stderr(move |line| {
         let _ = tell.send(line.to_owned());
     });
     let client = wait!(Client::builder("ender", "1.0").grace(SHORT_GRACE).connect(command)).unwrap();
@@ -68,7 +68,7 @@ case!(a_server_that_heeds_nothing_is_gone_with_its_own_children, {
 
 case!(a_server_that_heeds_nothing_and_says_nothing_is_given_up_and_gone, {
     let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" mute stubborn"#;
-    let command = Command::new("sh").args(["-c", script, SCRIPTED]);
+    let command = scripted_by_shell(script);
     let builder = Client::builder("ender", "1.0").grace(SHORT_GRACE).configure(|config| {
         config.probe_timeout = Duration::from_millis(50);
         config.handshake_timeout = Duration::from_millis(50);

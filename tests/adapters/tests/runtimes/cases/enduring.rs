@@ -5,7 +5,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 use super::OWN_SERVER;
-use crate::peers::SCRIPTED;
+use crate::peers::{BY_SCRIPT, SCRIPTED};
 
 /// What a client may need beyond what it had when it was connected, in kilobytes: a message of the largest size fits
 /// several times.
@@ -28,8 +28,8 @@ struct Report {
 }
 
 fn endure(fault: &str, size: usize) -> Report {
-    let mut command = Command::new(OWN_SERVER);
-    let output = command.args(["endure", SCRIPTED, &format!("{fault}={size}")]).output().unwrap();
+    let peer = BY_SCRIPT.tapped(&[SCRIPTED, &format!("{fault}={size}")], SCRIPTED);
+    let output = Command::new(OWN_SERVER).arg("endure").args(peer).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let report: Report = serde_json::from_slice(&output.stdout).unwrap();
     assert!(report.kilobytes < BOUND, "{report:?}");

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::adapter::model::ProtocolVersion;
 use super::adapter::{Client, CloseReason, Command, ConnectError, Connector, Endpoint};
-use crate::peers::scripted;
+use crate::peers::{BY_SCRIPT, SCRIPTED, scripted};
 use windlass::NegotiationError;
 
 /// Less than the time that a server has to answer the probe.
@@ -123,9 +123,10 @@ case!(a_connector_of_ones_own_is_asked_again_for_a_second_stream, {
             // The peer hangs up on the probe.
             1 => drop(theirs),
             _ => {
-                let mut command = std::process::Command::new(crate::peers::SCRIPTED);
+                let words = BY_SCRIPT.tapped(&[SCRIPTED, "legacy"], SCRIPTED);
+                let mut command = std::process::Command::new(&words[0]);
                 let output = std::os::fd::OwnedFd::from(theirs.try_clone()?);
-                command.arg("legacy").stdin(std::os::fd::OwnedFd::from(theirs)).stdout(output);
+                command.args(&words[1..]).stdin(std::os::fd::OwnedFd::from(theirs)).stdout(output);
                 // The stream is all that ties it to us: it exits when that ends.
                 let mut child = command.spawn()?;
                 std::thread::spawn(move || child.wait());

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::OWN_SERVER;
 use super::adapter::{CallError, Client, Error};
-use crate::peers::{SCRIPTED, server};
+use crate::peers::{AMONG_US, BY_SCRIPT, SCRIPTED, server};
 use crate::processes::{self, RawServer};
 
 /// A loop that does not rest uses all of the time that it is given, which is 300 ms and more.
@@ -15,7 +15,8 @@ const NEXT_TO_NOTHING: Duration = Duration::from_millis(80);
 
 /// What a process of its own prints about itself.
 fn measured(manner: &str, peer: [&str; 2]) -> u64 {
-    let output = Command::new(OWN_SERVER).arg(manner).args(peer).output().unwrap();
+    let wire = if peer[0] == SCRIPTED { BY_SCRIPT } else { AMONG_US };
+    let output = Command::new(OWN_SERVER).arg(manner).args(wire.tapped(&peer, SCRIPTED)).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }

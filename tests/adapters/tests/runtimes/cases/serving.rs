@@ -1,7 +1,5 @@
 //! The server's own end, and its start on other streams than standard input and output.
 
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -14,6 +12,7 @@ use super::adapter::model::{
 use super::adapter::{Client, CloseReason, Endpoint};
 use super::eras::{ERAS, in_era};
 use super::{OWN_SERVER, served};
+use crate::peers::AMONG_US;
 use crate::processes::RawServer;
 
 case!(a_server_exits_when_its_input_ends, {
@@ -59,7 +58,7 @@ case!(what_was_asked_before_the_input_ended_is_answered, {
 
 case!(a_pair_of_sockets_is_a_connection, {
     for negotiation in ERAS {
-        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (ours, theirs) = AMONG_US.pair().unwrap();
         let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
         let builder = in_era(negotiation);
         let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
@@ -76,7 +75,7 @@ case!(a_pair_of_sockets_is_a_connection, {
 
 case!(every_kind_of_entry_comes_and_goes_at_run_time, {
     for negotiation in ERAS {
-        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (ours, theirs) = AMONG_US.pair().unwrap();
         let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
         let builder = in_era(negotiation);
         let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
@@ -121,9 +120,7 @@ case!(every_kind_of_entry_comes_and_goes_at_run_time, {
 });
 
 case!(a_tcp_connection_is_a_connection, {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (theirs, _) = listener.accept().unwrap();
+    let (ours, theirs) = AMONG_US.tcp_pair().unwrap();
     let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
     let client = wait!(Client::connect(Endpoint::try_from(ours).unwrap())).unwrap();
     let text = "z".repeat(300_000);
@@ -133,7 +130,7 @@ case!(a_tcp_connection_is_a_connection, {
 });
 
 case!(a_server_that_closes_ends_the_connection, {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (ours, theirs) = AMONG_US.pair().unwrap();
     let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
     let client = wait!(Client::connect(Endpoint::try_from(ours).unwrap())).unwrap();
     wait!(client.ping()).unwrap();
@@ -142,7 +139,7 @@ case!(a_server_that_closes_ends_the_connection, {
 });
 
 case!(a_legacy_client_can_be_called, {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (ours, theirs) = AMONG_US.pair().unwrap();
     let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
     let builder = in_era(Negotiation::Legacy);
     let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
