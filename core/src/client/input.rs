@@ -121,6 +121,7 @@ pub(crate) struct Retry {
 /// What the calls that are over need no more, for those to come: nearly every call of the modern era is kept until its
 /// answer is known, and nearly none of them is made again.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "it is the boxes that are used again")]
 pub(super) struct SpareRetries(Vec<Box<Retry>>);
 
 impl SpareRetries {

@@ -55,7 +55,7 @@ impl<T, H: Clone> Server<T, H> {
             kind: Kind::Immediate,
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
-        if modern_meta || method == "server/discover" {
+        if modern_meta || method == "server/discover" || self.session.is_anonymous() {
             let caller = self.modern_caller(&meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
             let log_level = meta.log_level.map(|level| level.decode::<LoggingLevel>());
@@ -255,6 +255,16 @@ impl<T, H: Clone> Server<T, H> {
         self.withdraw_inputs(key);
         self.queue.retain(|queued| !matches!(queued, Queued::Invoke { invocation, .. } if invocation.key == key));
         (!request.is_subscription()).then_some(ServerEvent::Cancelled(key))
+    }
+
+    /// The client of a request is gone, which cancels it.
+    pub(crate) fn withdraw_request(&mut self, key: RequestKey) {
+        let Some(request) = self.session.end(key) else { return };
+        self.withdraw_inputs(key);
+        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { invocation, .. } if invocation.key == key));
+        if !request.data.is_subscription() {
+            self.queue.push_back(Queued::Cancelled(key));
+        }
     }
 
     /// Takes back the requests for input that a request no longer needs.

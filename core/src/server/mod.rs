@@ -26,7 +26,7 @@ pub use config::{Caller, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
 pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
-use registry::Changes;
+pub(crate) use registry::Changes;
 pub use registry::Registry;
 use state::Sealer;
 
@@ -61,6 +61,15 @@ pub(crate) struct Offer<H> {
 }
 
 impl<H> Offer<H> {
+    /// What has changed about the lists, if anything.
+    pub(crate) fn changes(&self) -> Option<Changes> {
+        Some(self.registry.changes).filter(|changes| *changes != Changes::default())
+    }
+
+    pub(crate) fn forget_changes(&mut self) {
+        self.registry.changes = Changes::default();
+    }
+
     pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {
         // What was there from the start is no change.
         registry.changes = Changes::default();
@@ -132,6 +141,12 @@ impl<T, H: Clone> Server<T, H> {
         Self::with(offer, session)
     }
 
+    /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
+    pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
+        let session = Session::with_routes(offer.config.limits.clone(), name, stateless);
+        Self::with(offer, session)
+    }
+
     fn with(offer: Arc<Offer<H>>, session: Session<Call<T>, ServerRequest>) -> Self {
         Self {
             session,
@@ -155,6 +170,17 @@ impl<T, H: Clone> Server<T, H> {
     /// What is offered, to be changed. Other sessions of the same server do not see it.
     pub(crate) fn registry(&mut self) -> &mut Registry<H> {
         &mut Arc::make_mut(&mut self.offer).registry
+    }
+
+    /// Another offer takes the place of the one that was.
+    pub(crate) fn renew(&mut self, offer: Arc<Offer<H>>, changes: Changes) {
+        self.offer = offer;
+        self.tell_changes(changes);
+    }
+
+    /// What was negotiated with a legacy client.
+    pub(crate) fn legacy_version(&self) -> Option<crate::model::ProtocolVersion> {
+        self.legacy.caller.as_ref().map(|caller| caller.version)
     }
 
     /// One message of the client's.

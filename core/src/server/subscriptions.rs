@@ -76,7 +76,11 @@ impl<T, H: Clone> Server<T, H> {
         if !subscribable {
             return Err(RpcError::method_not_found("subscriptions/listen"));
         }
-        let open = self.session.requests().filter(|(_, request)| request.data.is_subscription()).count();
+        // Many clients together may listen as often as they have connections.
+        let open = match self.session.is_anonymous() {
+            true => 0,
+            false => self.session.requests().filter(|(_, request)| request.data.is_subscription()).count(),
+        };
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
         if open >= self.offer.config.limits.subscriptions || resources > self.offer.config.limits.subscriptions {
             return Err(RpcError::internal("too many subscriptions; end some first"));
@@ -147,7 +151,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Ends every subscription in order: on a shared stream the client is told by a cancellation, and the request is
     /// settled by its result.
-    pub(super) fn end_subscriptions(&mut self) {
+    pub(crate) fn end_subscriptions(&mut self) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Cancelled<'a> {
@@ -162,7 +166,9 @@ impl<T, H: Clone> Server<T, H> {
             .collect();
         for (key, id) in open {
             let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
-            self.session.notify(Route::Request(key), "notifications/cancelled", &cancelled, Splice::default());
+            if !self.session.is_anonymous() {
+                self.session.notify(Route::Request(key), "notifications/cancelled", &cancelled, Splice::default());
+            }
             let mut meta = subscription_meta(&id);
             meta.push(b',');
             meta.extend_from_slice(&self.offer.result_meta);

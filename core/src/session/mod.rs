@@ -94,6 +94,11 @@ impl<T, I> Session<T, I> {
         Self { routes: Some(VecDeque::new()), name, anonymous, ..Self::new(limits) }
     }
 
+    /// Whether the peer is many, who share nothing.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.anonymous
+    }
+
     /// A frame was appended to the outbox.
     fn sent(&mut self, route: Route) {
         if let Some(routes) = &mut self.routes {

@@ -61,6 +61,7 @@ impl<T, I> Session<T, I> {
     }
 
     /// Sends a call and remembers it.
+    #[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and each caller has all of them")]
     pub(crate) fn call<P: Serialize + ?Sized>(
         &mut self,
         route: Route,

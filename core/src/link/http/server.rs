@@ -1,0 +1,416 @@
+//! The server's end of HTTP: one endpoint, many connections, both eras side by side.
+//!
+//! `admission` judges a request by its head; `posts` by its message; `front` has the connections and streams;
+//! `sessions` the roles that answer.
+
+mod admission;
+mod config;
+mod connection;
+mod front;
+mod mirrored;
+mod posts;
+mod sessions;
+mod streams;
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::sync::Arc;
+
+pub use config::HttpServerConfig;
+use front::Front;
+use sessions::{STATELESS, Sessions};
+use streams::StreamId;
+
+use crate::entropy::{Entropy, Seed};
+use crate::error::{CloseReason, ConnError};
+use crate::json::Json;
+use crate::jsonrpc::{Message, Parsed, RpcError, code, parse};
+use crate::machine::{ConnId, Machine, Output, Sealed};
+use crate::model::LoggingMessageParams;
+use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use crate::session::{RequestKey, Route};
+use crate::time::{Instant, earliest};
+
+/// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients
+/// has none to call, and handlers ask for input in both eras.
+///
+/// The adapter listens; for each connection that it accepts it calls [`accept`](Self::accept), and moves bytes under the
+/// name that it gets.
+///
+/// ```
+/// use windlass::link::http::{HttpServer, HttpServerConfig};
+/// use windlass::model::{Implementation, Tool};
+/// use windlass::server::{Registry, ServerConfig};
+/// use windlass::{Instant, Machine, Output, Seed};
+///
+/// let now = Instant::ZERO;
+/// let mut registry = Registry::new();
+/// registry.add_tool(Tool::without_arguments("answer"), "the handler");
+/// let config = ServerConfig::new(Implementation::new("doc", "1"));
+/// let http = HttpServerConfig::on_loopback();
+/// let mut server: HttpServer<(), &str> = HttpServer::new(config, http, registry, &Seed::from_number(1), now);
+///
+/// let conn = server.accept(now);
+/// let request = b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n";
+/// server.read_buf(conn)[..request.len()].copy_from_slice(request);
+/// server.read_done(conn, request.len(), now);
+/// assert!(matches!(server.poll(), Output::Idle { .. }));
+/// assert!(server.write_buf(conn).starts_with(b"HTTP/1.1 404 Not Found\r\n"));
+/// ```
+pub struct HttpServer<T, H> {
+    offer: Arc<Offer<H>>,
+    entropy: Entropy,
+    front: Front,
+    sessions: Sessions<T, H>,
+    events: VecDeque<Told<T, H>>,
+    /// What the last event borrows from.
+    lent: Option<Json>,
+    now: Instant,
+    drain_until: Option<Instant>,
+    closed: Option<CloseReason>,
+    told_closed: bool,
+}
+
+/// Something for the program.
+enum Told<T, H> {
+    Queued(Queued<T, H>),
+    Notification { method: String, params: Option<Json> },
+}
+
+/// The exchange in which a message came.
+#[derive(Clone, Copy)]
+struct Exchange {
+    conn: ConnId,
+    stream: Option<StreamId>,
+}
+
+impl<T, H: Clone> HttpServer<T, H> {
+    /// A server that waits for connections.
+    pub fn new(config: ServerConfig, http: HttpServerConfig, registry: Registry<H>, seed: &Seed, now: Instant) -> Self {
+        let mut entropy = Entropy::new(seed);
+        let limits = config.limits.clone();
+        let offer = Arc::new(Offer::new(config, registry, &mut entropy));
+        Self {
+            sessions: Sessions::new(offer.clone(), http.connections),
+            front: Front::new(http, &limits),
+            offer,
+            entropy,
+            events: VecDeque::new(),
+            lent: None,
+            now,
+            drain_until: None,
+            closed: None,
+            told_closed: false,
+        }
+    }
+
+    /// A client has connected: the name of its connection. One that is too many is closed at once.
+    pub fn accept(&mut self, now: Instant) -> ConnId {
+        self.now = now;
+        self.front.accept(now)
+    }
+
+    /// What is offered. Clients that want to know are told of changes.
+    pub fn registry(&mut self) -> &mut Registry<H> {
+        &mut Arc::make_mut(&mut self.offer).registry
+    }
+
+    /// A handler is done.
+    pub fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
+        self.now = now;
+        let name = reply.key().session();
+        if let Some(server) = self.sessions.server(name) {
+            server.respond(reply, outcome, now);
+            self.settle(name, None);
+        }
+    }
+
+    /// Reports progress on a request, if its client wants it and it goes forward.
+    pub fn progress(&mut self, request: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if let Some(server) = self.sessions.server(request.session()) {
+            server.progress(request, progress, total, message);
+            self.settle(request.session(), None);
+        }
+    }
+
+    /// Logs to the client of a request, or to all legacy clients, if they want messages of this severity.
+    pub fn log(&mut self, request: Option<RequestKey>, message: &LoggingMessageParams) {
+        self.each(request.map(RequestKey::session), |server| server.log(request, message));
+    }
+
+    /// Tells those who subscribed that a resource has changed.
+    pub fn resource_updated(&mut self, uri: &str) {
+        self.each(None, |server| server.resource_updated(uri));
+    }
+
+    /// Ends the connection that a request came on, while the request goes on: its client comes back for the answer. Only
+    /// legacy clients can; for others nothing happens.
+    pub fn interrupt(&mut self, request: RequestKey) {
+        if let Some(stream) = self.front.stream_of(request) {
+            self.front.interrupt(stream, self.now);
+        }
+    }
+
+    /// Stops serving: what has been asked is answered, as far as that is quick. `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        self.now = now;
+        if self.drain_until.is_none() {
+            self.drain_until = Some(now + self.front.config.drain);
+            self.front.drain();
+            self.each(None, crate::server::Server::end_subscriptions);
+        }
+    }
+
+    /// How many legacy sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Whether nothing is open: no request, no event. Connections may be.
+    pub fn is_idle(&self) -> bool {
+        self.sessions.is_idle() && self.events.is_empty() && self.front.is_idle()
+    }
+
+    /// Does something with one role, or with each.
+    fn each(&mut self, only: Option<u32>, mut act: impl FnMut(&mut crate::server::Server<T, H>)) {
+        let names: alloc::vec::Vec<_> =
+            self.sessions.names().filter(|name| only.is_none_or(|only| only == *name)).collect();
+        for name in names {
+            if let Some(server) = self.sessions.server(name) {
+                act(server);
+                self.settle(name, None);
+            }
+        }
+    }
+
+    /// Passes on what a role has to say: frames to where they belong, events to the program.
+    fn settle(&mut self, name: u32, exchange: Option<Exchange>) {
+        let Self { sessions, front, events, now, .. } = self;
+        let Some(server) = sessions.server(name) else { return };
+        let mut unheard = alloc::vec::Vec::new();
+        while let Some((route, frame)) = server.session.frame() {
+            match route {
+                Route::Request(key) => {
+                    let last = server.session.request(key).is_none();
+                    if let Some(stream) = front.stream_of(key) {
+                        deliver(front, stream, key, frame, last, name, *now);
+                    }
+                }
+                Route::Refusal => {
+                    if let Some(Exchange { conn, stream }) = exchange {
+                        refuse(front, conn, stream, frame, *now);
+                    }
+                }
+                Route::Connection if name == STATELESS => {}
+                Route::Connection => unheard.push(frame.to_vec()),
+            }
+            server.session.pass_frame();
+        }
+        while let Some(queued) = server.next_queued() {
+            if let Queued::Cancelled(key) = &queued {
+                front.settled(*key, *now);
+            }
+            events.push_back(Told::Queued(queued));
+        }
+        for frame in unheard {
+            self.tell_session(name, &frame);
+        }
+        self.sessions.arm(name, self.front.config.session_idle);
+    }
+
+    /// Sends what belongs to no request, or keeps it until the client listens.
+    fn tell_session(&mut self, name: u32, frame: &[u8]) {
+        let Some(session) = self.sessions.legacy(name) else { return };
+        let version = session.server.legacy_version();
+        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
+        self.front.send(stream, frame, self.now);
+    }
+
+    /// Gives every session the registry as it is now, and tells clients what has changed.
+    fn spread_changes(&mut self) {
+        let Some(changes) = self.offer.changes() else { return };
+        Arc::make_mut(&mut self.offer).forget_changes();
+        let offer = self.offer.clone();
+        self.each(None, |server| server.renew(offer.clone(), changes));
+    }
+
+    fn end_session(&mut self, name: u32, reason: CloseReason) {
+        if let Some(server) = self.sessions.server(name) {
+            server.close(reason);
+            self.settle(name, None);
+        }
+        self.front.end_session(name, self.now);
+        self.sessions.end(name);
+    }
+
+    fn next_event(&mut self) -> Option<ServerEvent<'_, T, H>> {
+        Some(match self.events.pop_front()? {
+            Told::Queued(queued) => queued.lend(&mut self.lent),
+            Told::Notification { method, params } => {
+                let params = params.map(|params| self.lent.insert(params).as_text());
+                ServerEvent::Notification { method: method.into(), params }
+            }
+        })
+    }
+
+    /// Closes everything once what was asked is answered, or it took too long.
+    fn drain(&mut self) {
+        let Some(until) = self.drain_until else { return };
+        if self.closed.is_some() || !(self.sessions.is_drained() || until <= self.now) {
+            return;
+        }
+        self.closed = Some(CloseReason::Requested);
+        let names: alloc::vec::Vec<_> = self.sessions.names().collect();
+        for name in names {
+            self.end_session(name, CloseReason::Requested);
+        }
+        self.front.finish_all();
+    }
+}
+
+/// Puts a frame on the stream of its request.
+fn deliver(front: &mut Front, stream: StreamId, key: RequestKey, frame: &[u8], last: bool, name: u32, now: Instant) {
+    match front.is_plain(stream).filter(|_| last) {
+        Some(_) => {
+            let status = if name == STATELESS { status_of(frame, false) } else { 200 };
+            front.answer_plainly(stream, status, frame, now);
+        }
+        None => {
+            front.send(stream, frame, now);
+            if last {
+                front.settled(key, now);
+            }
+        }
+    }
+}
+
+/// Answers what did not become a request.
+fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, frame: &[u8], now: Instant) {
+    match stream {
+        Some(stream) if front.is_plain(stream).is_none() => front.send(stream, frame, now),
+        Some(stream) => front.answer_plainly(stream, status_of(frame, true), frame, now),
+        None => front.answer(conn, status_of(frame, true), &[], Some(frame), now),
+    }
+}
+
+/// The status of an answer in the modern era. What failed before it was a call is the client's fault; what failed as a
+/// call is an answer like any other.
+fn status_of(frame: &[u8], refused: bool) -> u16 {
+    if memchr::memmem::find(frame, b"\"error\"").is_none() {
+        return 200;
+    }
+    let ours = crate::Limits { nesting: usize::MAX, ..crate::Limits::default() };
+    match parse(frame, &ours) {
+        Ok(Parsed::Message(Message::Response { outcome: Err(error), .. })) => match error.code {
+            code::METHOD_NOT_FOUND => 404,
+            code::HEADER_MISMATCH
+            | code::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | code::UNSUPPORTED_PROTOCOL_VERSION
+            | code::PARSE_ERROR
+            | code::INVALID_REQUEST => 400,
+            code::INTERNAL_ERROR if refused => 503,
+            _ if refused => 400,
+            _ => 200,
+        },
+        _ => 200,
+    }
+}
+
+impl<T, H> Sealed for HttpServer<T, H> {}
+
+impl<T, H: Clone> Machine for HttpServer<T, H> {
+    type Event<'a>
+        = ServerEvent<'a, T, H>
+    where
+        Self: 'a;
+
+    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
+        self.front.space(conn)
+    }
+
+    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        self.front.filled(conn, count);
+    }
+
+    fn read_eof(&mut self, conn: ConnId, now: Instant) {
+        self.now = now;
+        self.front.ended(conn);
+    }
+
+    fn write_buf(&self, conn: ConnId) -> &[u8] {
+        self.front.unwritten(conn)
+    }
+
+    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        self.front.wrote(conn, count, now);
+    }
+
+    fn conn_failed(&mut self, conn: ConnId, _why: ConnError, now: Instant) {
+        self.now = now;
+        self.front.close(conn);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.front.handle_timeout(now);
+        while let Some(name) = self.sessions.due(now) {
+            let idle = self.front.config.session_idle;
+            let Some(session) = self.sessions.legacy(name) else { continue };
+            let listens = session.standalone.is_some_and(|stream| self.front.is_attached(stream));
+            if listens || !session.server.is_idle() {
+                session.seen = now;
+            }
+            if session.seen + idle <= now {
+                self.end_session(name, CloseReason::PeerClosed);
+                continue;
+            }
+            session.server.handle_timeout(now);
+            self.settle(name, None);
+        }
+        if let Some(server) = self.sessions.server(STATELESS) {
+            server.handle_timeout(now);
+            self.settle(STATELESS, None);
+        }
+    }
+
+    fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
+        self.lent = None;
+        self.spread_changes();
+        loop {
+            self.drain();
+            if let Some(conn) = self.front.next_done() {
+                return Output::Close(conn);
+            }
+            if let Some(key) = self.front.next_abandoned() {
+                if let Some(server) = self.sessions.server(key.session()) {
+                    server.withdraw_request(key);
+                    self.settle(key.session(), None);
+                }
+                continue;
+            }
+            if !self.events.is_empty() {
+                break;
+            }
+            match self.front.next_arrival(self.now) {
+                Some((conn, arrival)) => self.arrived(conn, arrival),
+                // Looking at what came may have shown that somebody is gone.
+                None if self.front.has_news() => {}
+                None => break,
+            }
+        }
+        if !self.events.is_empty() {
+            return match self.next_event() {
+                Some(event) => Output::Event(event),
+                None => Output::Idle { deadline: None },
+            };
+        }
+        if let Some(reason) = self.closed.clone().filter(|_| self.front.is_empty() && !self.told_closed) {
+            self.told_closed = true;
+            return Output::Event(ServerEvent::Closed(reason));
+        }
+        let own = earliest(self.front.deadline(), self.sessions.deadline());
+        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| self.closed.is_none())) }
+    }
+}

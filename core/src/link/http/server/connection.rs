@@ -1,0 +1,347 @@
+//! One connection of a client: requests come in one after the other, answers go out in the same order.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::admission::{Refusal, Verb, admit};
+use super::config::HttpServerConfig;
+use super::streams::StreamId;
+use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::codec::http1::{
+    Frame, Framing, RequestDecoder, RequestHead, Version, wrap_chunk, write_last_chunk, write_response,
+};
+use crate::codec::sse;
+use crate::jsonrpc::encode_error;
+use crate::time::{Instant, earliest};
+
+pub(super) struct Connection {
+    inbox: ReadBuffer,
+    cursor: Cursor,
+    decoder: RequestDecoder,
+    outbox: Outbox,
+    phase: Phase,
+    /// Whether the connection is kept for another request after this one.
+    keep_alive: bool,
+    /// Whether the client is too old for chunks.
+    http10: bool,
+    /// When what is waited for began: a request, its body, an answer, the next heartbeat.
+    since: Instant,
+    /// When the client last took something, while something waits for it.
+    stuck_since: Option<Instant>,
+    /// Whether the client sends nothing more.
+    pub(super) ended: bool,
+    /// The timer that is set for this connection.
+    pub(super) armed: Option<Instant>,
+}
+
+/// Where a connection is in an exchange.
+enum Phase {
+    /// A request may come.
+    Waiting,
+    /// A part of a head is there.
+    Head,
+    Body {
+        head: Box<RequestHead>,
+        verb: Verb,
+        body: Vec<u8>,
+    },
+    /// The server is at it.
+    Answering {
+        stream: Option<StreamId>,
+        events: bool,
+    },
+    /// What waits is written, then the connection is closed.
+    Closing,
+}
+
+/// What came in.
+pub(super) enum Arrival {
+    Request {
+        head: Box<RequestHead>,
+        verb: Verb,
+        body: Vec<u8>,
+    },
+    /// The connection cannot go on after this.
+    Refused(Refusal),
+}
+
+/// What is to be done about a connection whose time has come.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Overdue {
+    Nothing,
+    /// The answer takes long, or a stream has been quiet: a sign of life is due.
+    Heartbeat(StreamId),
+    Close,
+}
+
+impl Connection {
+    pub(super) fn new(config: &HttpServerConfig, now: Instant) -> Self {
+        Self {
+            inbox: ReadBuffer::default(),
+            cursor: 0,
+            decoder: RequestDecoder::new(config.head),
+            outbox: Outbox::default(),
+            phase: Phase::Waiting,
+            keep_alive: true,
+            http10: false,
+            since: now,
+            stuck_since: None,
+            ended: false,
+            armed: None,
+        }
+    }
+
+    /// Room for what comes. While an answer is due, a client that sends more is read only so far, but it is read, or
+    /// its end would go unseen.
+    pub(super) fn space(&mut self, config: &HttpServerConfig) -> &mut [u8] {
+        match self.phase {
+            _ if self.ended => &mut [],
+            Phase::Closing => &mut [],
+            _ => {
+                let limit = config.head.head_bytes + 1;
+                if self.inbox.unread(self.cursor).len() >= limit {
+                    return &mut [];
+                }
+                self.inbox.space(&mut self.cursor, limit)
+            }
+        }
+    }
+
+    pub(super) fn filled(&mut self, count: usize) {
+        self.inbox.filled(count);
+    }
+
+    pub(super) fn unwritten(&self) -> &[u8] {
+        self.outbox.unwritten()
+    }
+
+    pub(super) fn wrote(&mut self, count: usize, now: Instant) {
+        self.outbox.wrote(count);
+        self.stuck_since = (self.outbox.len() > 0).then_some(now);
+        if self.outbox.len() == 0 {
+            self.outbox.trim();
+        }
+    }
+
+    /// Whether everything is written and the connection is done with.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Closing) && self.outbox.len() == 0
+    }
+
+    /// Whether the client reads so slowly that it is not worth waiting for.
+    pub(super) fn overflows(&self, config: &HttpServerConfig) -> bool {
+        self.outbox.len() > config.write_bytes
+    }
+
+    /// The stream that is being written.
+    pub(super) fn stream(&self) -> Option<StreamId> {
+        match self.phase {
+            Phase::Answering { stream, .. } => stream,
+            _ => None,
+        }
+    }
+
+    /// The next thing that came in, if a request is due and there is one.
+    pub(super) fn next(&mut self, config: &HttpServerConfig, most_bytes: usize, now: Instant) -> Option<Arrival> {
+        while matches!(self.phase, Phase::Waiting | Phase::Head | Phase::Body { .. }) {
+            let unread = self.inbox.unread(self.cursor);
+            let (consumed, frame) = match self.decoder.next(unread) {
+                Ok(found) => found,
+                Err(fault) => return Some(self.refuse(Refusal::new(fault.status(), alloc::format!("{fault}")))),
+            };
+            let range = self.cursor;
+            self.cursor += consumed;
+            match frame {
+                None => {
+                    if matches!(self.phase, Phase::Waiting) && !self.inbox.unread(self.cursor).is_empty() {
+                        self.enter(Phase::Head, now);
+                    }
+                    self.inbox.trim(&mut self.cursor);
+                    return None;
+                }
+                Some(Frame::Head(head)) => {
+                    self.keep_alive = head.keep_alive();
+                    self.http10 = head.version == Version::Http10;
+                    let verb = match admit(&head, config, most_bytes) {
+                        Ok(verb) => verb,
+                        Err(refusal) => return Some(self.refuse(refusal)),
+                    };
+                    if head.expects_continue() {
+                        let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
+                    }
+                    let body = match head.framing {
+                        // What a client announces is not taken at its word.
+                        Framing::Length(length) => Vec::with_capacity(length.min(64 * 1024) as usize),
+                        _ => Vec::new(),
+                    };
+                    self.enter(Phase::Body { head: Box::new(head), verb, body }, now);
+                }
+                Some(Frame::Body(part)) => {
+                    let Phase::Body { body, .. } = &mut self.phase else { continue };
+                    let part = &self.inbox.unread(range)[part];
+                    if body.len() + part.len() > most_bytes {
+                        let detail = alloc::format!("a message may have {most_bytes} bytes");
+                        return Some(self.refuse(Refusal::new(413, detail)));
+                    }
+                    body.extend_from_slice(part);
+                }
+                Some(Frame::End) => {
+                    self.keep_alive &= self.decoder.keep_alive();
+                    let answering = Phase::Answering { stream: None, events: false };
+                    if let Phase::Body { head, verb, body } = core::mem::replace(&mut self.phase, answering) {
+                        self.since = now;
+                        return Some(Arrival::Request { head, verb, body });
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> Arrival {
+        // The rest of the request is not worth reading, so there can be no other after it.
+        self.keep_alive = false;
+        self.phase = Phase::Answering { stream: None, events: false };
+        Arrival::Refused(refusal)
+    }
+
+    fn enter(&mut self, phase: Phase, now: Instant) {
+        self.phase = phase;
+        self.since = now;
+    }
+
+    /// The answer will come from a stream.
+    pub(super) fn attach(&mut self, stream: StreamId) {
+        self.phase = Phase::Answering { stream: Some(stream), events: false };
+    }
+
+    /// Answers with a body, or without one.
+    pub(super) fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: Option<&[u8]>, now: Instant) {
+        let framing = match body {
+            None if status == 204 => Framing::Empty,
+            body => Framing::Length(body.map_or(0, <[u8]>::len) as u64),
+        };
+        let kind = body.map(|_| ("Content-Type", "application/json"));
+        let close = (!self.keep_alive).then_some(("Connection", "close"));
+        let headers = headers.iter().copied().chain(kind).chain(close);
+        let written = write_response(self.outbox.tail(), status, headers, framing);
+        debug_assert!(written.is_ok(), "{written:?}");
+        self.outbox.tail().extend_from_slice(body.unwrap_or_default());
+        self.finish(now);
+    }
+
+    /// Answers a request that never was one.
+    pub(super) fn answer_refusal(&mut self, refusal: &Refusal, now: Instant) {
+        let mut body = Vec::new();
+        encode_error(&mut body, None, false, &refusal.error());
+        body.pop();
+        let allow = [("Allow", "POST, GET, DELETE")];
+        self.answer(refusal.status, if refusal.status == 405 { &allow } else { &[] }, Some(&body), now);
+    }
+
+    /// Begins a stream of events.
+    pub(super) fn start_events(&mut self, headers: &[(&str, &str)], now: Instant) {
+        let Phase::Answering { events, .. } = &mut self.phase else { return };
+        *events = true;
+        let framing = if self.http10 { Framing::UntilClose } else { Framing::Chunked };
+        self.keep_alive &= !self.http10;
+        let fixed = [
+            ("Content-Type", "text/event-stream"),
+            ("Cache-Control", "no-cache"),
+            // A proxy that collects events before it passes them on makes progress useless.
+            ("X-Accel-Buffering", "no"),
+        ];
+        let close = (!self.keep_alive).then_some(("Connection", "close"));
+        let headers = fixed.into_iter().chain(headers.iter().copied()).chain(close);
+        let written = write_response(self.outbox.tail(), 200, headers, framing);
+        debug_assert!(written.is_ok(), "{written:?}");
+        self.since = now;
+    }
+
+    pub(super) fn has_events(&self) -> bool {
+        matches!(self.phase, Phase::Answering { events: true, .. })
+    }
+
+    /// Appends to a stream of events.
+    pub(super) fn write_events(&mut self, now: Instant, write: impl FnOnce(&mut Vec<u8>)) {
+        let out = self.outbox.tail();
+        let start = out.len();
+        write(out);
+        if !self.http10 {
+            wrap_chunk(out, start);
+        }
+        self.since = now;
+        self.stuck_since.get_or_insert(now);
+    }
+
+    /// A sign of life.
+    pub(super) fn heartbeat(&mut self, now: Instant) {
+        self.write_events(now, |out| sse::write_comment(out, ""));
+    }
+
+    /// Ends a stream of events.
+    pub(super) fn end_events(&mut self, now: Instant) {
+        if !self.http10 {
+            write_last_chunk(self.outbox.tail());
+        }
+        self.finish(now);
+    }
+
+    fn finish(&mut self, now: Instant) {
+        self.stuck_since.get_or_insert(now);
+        self.enter(if self.keep_alive { Phase::Waiting } else { Phase::Closing }, now);
+    }
+
+    /// No request after this one.
+    pub(super) fn close_after_answer(&mut self) {
+        self.keep_alive = false;
+        if matches!(self.phase, Phase::Waiting | Phase::Head) {
+            self.phase = Phase::Closing;
+        }
+    }
+
+    /// Nothing more but what waits to be written.
+    pub(super) fn close_now(&mut self) {
+        self.phase = Phase::Closing;
+    }
+
+    /// Whether there is something to decode.
+    pub(super) fn has_more(&self) -> bool {
+        matches!(self.phase, Phase::Waiting) && !self.inbox.unread(self.cursor).is_empty()
+    }
+
+    pub(super) fn deadline(&self, config: &HttpServerConfig) -> Option<Instant> {
+        let patience = match self.phase {
+            Phase::Waiting => Some(config.keep_alive),
+            Phase::Head => Some(config.head_timeout),
+            Phase::Body { .. } => Some(config.body_timeout),
+            Phase::Answering { stream: None, .. } | Phase::Closing => None,
+            Phase::Answering { events: false, .. } => Some(config.stream_after),
+            Phase::Answering { events: true, .. } => Some(config.heartbeat),
+        };
+        earliest(
+            patience.map(|patience| self.since + patience),
+            self.stuck_since.map(|since| since + config.write_timeout),
+        )
+    }
+
+    /// The deadline has come.
+    pub(super) fn overdue(&mut self, config: &HttpServerConfig, now: Instant) -> Overdue {
+        if self.stuck_since.is_some_and(|since| since + config.write_timeout <= now) {
+            return Overdue::Close;
+        }
+        if self.deadline(config).is_none_or(|deadline| deadline > now) {
+            return Overdue::Nothing;
+        }
+        match &self.phase {
+            Phase::Waiting => Overdue::Close,
+            Phase::Head | Phase::Body { .. } => {
+                self.keep_alive = false;
+                self.answer_refusal(&Refusal::new(408, "the request did not come in time"), now);
+                Overdue::Nothing
+            }
+            Phase::Answering { stream: Some(stream), .. } => Overdue::Heartbeat(*stream),
+            Phase::Answering { stream: None, .. } | Phase::Closing => Overdue::Nothing,
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What a request wants, by its message and its session.
+
+use alloc::string::ToString;
+
+use super::admission::{Refusal, Verb, VersionHeader, version_header};
+use super::connection::Arrival;
+use super::{Exchange, HttpServer, STATELESS, Told, mirrored};
+use crate::codec::http1::RequestHead;
+use crate::error::CloseReason;
+use crate::json::{Json, JsonText, pick};
+use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
+use crate::machine::ConnId;
+use crate::model::RequestMeta;
+use crate::server::{Queued, ServerEvent};
+
+impl<T, H: Clone> HttpServer<T, H> {
+    pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
+        let outcome = match arrival {
+            Arrival::Refused(refusal) => Err(refusal),
+            Arrival::Request { .. } if self.front.is_draining() => {
+                Err(Refusal::new(503, "the server is shutting down"))
+            }
+            Arrival::Request { head, verb: Verb::Post, body } => self.post(conn, &head, &body),
+            Arrival::Request { head, verb: Verb::Get, .. } => self.get(conn, &head),
+            Arrival::Request { head, verb: Verb::Delete, .. } => self.delete(conn, &head),
+        };
+        if let Err(refusal) = outcome {
+            self.front.refuse(conn, &refusal, self.now);
+        }
+    }
+
+    fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
+        let version = version_header(head)?;
+        let parsed = parse(body, &self.offer.config.limits);
+        let modern = match &parsed {
+            Ok(Parsed::Message(Message::Request { params, .. } | Message::Notification { params, .. })) => {
+                states_version(*params)
+            }
+            _ => false,
+        };
+        match modern || version.is_modern() {
+            true => self.post_modern(conn, head, parsed),
+            false => self.post_legacy(conn, head, version, parsed),
+        }
+    }
+
+    fn post_modern(
+        &mut self,
+        conn: ConnId,
+        head: &RequestHead,
+        parsed: Result<Parsed<'_>, Malformed>,
+    ) -> Result<(), Refusal> {
+        let message = match parsed {
+            Ok(Parsed::Message(message)) => message,
+            Ok(Parsed::Batch(_)) => {
+                return self.malformed(conn, STATELESS, Malformed::new(MalformedKind::BatchNotAllowed, ""));
+            }
+            Err(malformed) => return self.malformed(conn, STATELESS, malformed),
+        };
+        match &message {
+            Message::Response { .. } => Err(Refusal::new(400, "this protocol version has no responses of clients")),
+            Message::Notification { .. } => {
+                self.handle(STATELESS, message, Exchange { conn, stream: None });
+                self.front.answer(conn, 202, &[], None, self.now);
+                Ok(())
+            }
+            Message::Request { id, method, params } => {
+                let stream = self.front.open_stream(conn, STATELESS, None, false);
+                let exchange = Exchange { conn, stream: Some(stream) };
+                match mirrored::check(&head.headers, method, *params) {
+                    Err(error) => {
+                        if let Some(server) = self.sessions.server(STATELESS) {
+                            server.session.refuse(Some(id), false, &error);
+                        }
+                        self.settle(STATELESS, Some(exchange));
+                    }
+                    Ok(()) => self.request(STATELESS, message, exchange),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn post_legacy(
+        &mut self,
+        conn: ConnId,
+        head: &RequestHead,
+        version: VersionHeader,
+        parsed: Result<Parsed<'_>, Malformed>,
+    ) -> Result<(), Refusal> {
+        let initializes =
+            matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
+        let name = match (self.session_of(head)?, initializes) {
+            (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
+            (Some(name), false) => name,
+            (None, true) => return self.initialize(conn, parsed),
+            (None, false) => {
+                return Err(match parsed {
+                    Err(malformed) => unreadable(&malformed),
+                    Ok(_) => Refusal::new(400, "Mcp-Session-Id is missing; send initialize first"),
+                });
+            }
+        };
+        self.check_version(name, version)?;
+        let batches = self.sessions.server(name).is_some_and(|server| server.allows_batches());
+        match parsed {
+            Ok(Parsed::Message(message @ Message::Request { .. })) => {
+                let version = self.sessions.server(name).and_then(|server| server.legacy_version());
+                let stream = self.front.open_stream(conn, name, version, false);
+                self.request(name, message, Exchange { conn, stream: Some(stream) });
+                Ok(())
+            }
+            Ok(Parsed::Message(message)) => {
+                self.handle(name, message, Exchange { conn, stream: None });
+                self.front.answer(conn, 202, &[], None, self.now);
+                Ok(())
+            }
+            Ok(Parsed::Batch(entries)) if batches => {
+                self.batch(conn, name, &entries);
+                Ok(())
+            }
+            Ok(Parsed::Batch(_)) => self.malformed(conn, name, Malformed::new(MalformedKind::BatchNotAllowed, "")),
+            Err(malformed) => self.malformed(conn, name, malformed),
+        }
+    }
+
+    fn initialize(&mut self, conn: ConnId, parsed: Result<Parsed<'_>, Malformed>) -> Result<(), Refusal> {
+        let Ok(Parsed::Message(message)) = parsed else { return Ok(()) };
+        if self.sessions.len() >= self.front.config.sessions {
+            return Err(Refusal::new(503, "there are too many sessions"));
+        }
+        let name = self.sessions.begin(self.offer.clone(), &mut self.entropy, self.now);
+        let stream = self.front.open_stream(conn, name, None, false);
+        if let Some(session) = self.sessions.legacy(name) {
+            self.front.announce(stream, &session.id);
+        }
+        self.request(name, message, Exchange { conn, stream: Some(stream) });
+        if self.sessions.server(name).is_some_and(|server| server.legacy_version().is_none()) {
+            self.end_session(name, CloseReason::PeerClosed);
+        }
+        Ok(())
+    }
+
+    /// Lets a role handle a request whose answer has a stream.
+    fn request(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
+        if let (Some(server), Some(stream)) = (self.sessions.server(name), exchange.stream) {
+            self.front.expect(stream, server.session.next_request());
+        }
+        self.handle(name, message, exchange);
+    }
+
+    fn handle(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
+        let Some(server) = self.sessions.server(name) else { return };
+        match server.handle(message, self.now) {
+            Some(ServerEvent::Notification { method, params }) => {
+                let (method, params) = (method.to_string(), params.map(Json::from));
+                self.events.push_back(Told::Notification { method, params });
+            }
+            Some(ServerEvent::Cancelled(key)) => {
+                self.front.settled(key, self.now);
+                self.events.push_back(Told::Queued(Queued::Cancelled(key)));
+            }
+            _ => {}
+        }
+        self.settle(name, Some(exchange));
+    }
+
+    fn batch(&mut self, conn: ConnId, name: u32, entries: &[JsonText<'_>]) {
+        let asks = |entry: &JsonText<'_>| matches!(parse_entry(*entry), Ok(Message::Request { .. }) | Err(_));
+        let stream = entries.iter().any(asks).then(|| {
+            let version = self.sessions.server(name).and_then(|server| server.legacy_version());
+            self.front.open_batch(conn, name, version)
+        });
+        let exchange = Exchange { conn, stream };
+        for entry in entries {
+            match parse_entry(*entry) {
+                Ok(message @ Message::Request { .. }) => self.request(name, message, exchange),
+                Ok(message) => self.handle(name, message, exchange),
+                Err(malformed) => {
+                    if let Some(server) = self.sessions.server(name) {
+                        server.malformed(malformed, self.now);
+                        self.settle(name, Some(exchange));
+                    }
+                }
+            }
+        }
+        match stream {
+            Some(stream) => self.front.all_asked(stream, self.now),
+            None => self.front.answer(conn, 202, &[], None, self.now),
+        }
+    }
+
+    /// A body that is no message. The role says what to answer, if anything.
+    fn malformed(&mut self, conn: ConnId, name: u32, malformed: Malformed) -> Result<(), Refusal> {
+        let answered = malformed.answer().is_some();
+        let refusal = unreadable(&malformed);
+        if let Some(server) = self.sessions.server(name) {
+            server.malformed(malformed, self.now);
+            self.settle(name, Some(Exchange { conn, stream: None }));
+        }
+        if answered { Ok(()) } else { Err(refusal) }
+    }
+
+    fn get(&mut self, conn: ConnId, head: &RequestHead) -> Result<(), Refusal> {
+        let version = version_header(head)?;
+        if version.is_modern() {
+            return Err(Refusal::new(405, "this protocol version has no GET; use subscriptions/listen"));
+        }
+        let name = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        self.check_version(name, version)?;
+        if let Some(event) = head.headers.get("last-event-id") {
+            return self.front.resume(conn, name, event, self.now);
+        }
+        let Some(session) = self.sessions.legacy(name) else { return Ok(()) };
+        let version = session.server.legacy_version();
+        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
+        self.front.take_over(stream, conn, self.now);
+        Ok(())
+    }
+
+    fn delete(&mut self, conn: ConnId, head: &RequestHead) -> Result<(), Refusal> {
+        let version = version_header(head)?;
+        if version.is_modern() {
+            return Err(Refusal::new(405, "this protocol version has no sessions"));
+        }
+        let name = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        self.end_session(name, CloseReason::PeerClosed);
+        self.front.answer(conn, 204, &[], None, self.now);
+        Ok(())
+    }
+
+    /// The session that a request belongs to, which is alive.
+    fn session_of(&mut self, head: &RequestHead) -> Result<Option<u32>, Refusal> {
+        let id = match head.headers.only("mcp-session-id") {
+            Ok(None) => return Ok(None),
+            Ok(Some(id)) => id,
+            Err(_) => return Err(Refusal::new(400, "Mcp-Session-Id is there twice")),
+        };
+        let name = self.sessions.find(id);
+        let name = name.ok_or_else(|| Refusal::new(404, "there is no such session; send initialize to begin one"))?;
+        if let Some(session) = self.sessions.legacy(name) {
+            session.seen = self.now;
+        }
+        Ok(Some(name))
+    }
+
+    fn check_version(&mut self, name: u32, version: VersionHeader) -> Result<(), Refusal> {
+        let negotiated = self.sessions.server(name).and_then(|server| server.legacy_version());
+        match version {
+            VersionHeader::Absent => Ok(()),
+            VersionHeader::Known(version) if negotiated.is_none_or(|negotiated| negotiated == version) => Ok(()),
+            VersionHeader::Known(_) => Err(Refusal::new(400, "MCP-Protocol-Version is not what was negotiated")),
+            VersionHeader::Unknown => Err(Refusal::new(400, "MCP-Protocol-Version is none that this server speaks")),
+        }
+    }
+}
+
+/// Whether a message says of itself that it is modern.
+fn states_version(params: Option<JsonText<'_>>) -> bool {
+    let meta = params.and_then(|params| pick(params, ["_meta"]).ok()).and_then(|[meta]| meta);
+    meta.is_some_and(|meta| RequestMeta::read(meta).is_ok_and(|meta| meta.protocol_version.is_some()))
+}
+
+fn unreadable(malformed: &Malformed) -> Refusal {
+    let error = malformed.answer().unwrap_or_else(|| RpcError::new(code::INVALID_REQUEST, malformed.to_string()));
+    Refusal { status: 400, code: error.code, detail: error.message.into() }
+}

@@ -1,0 +1,246 @@
+//! A server in memory and the clients that talk to it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use windlass::link::http::{HttpServer, HttpServerConfig};
+use windlass::model::{CallToolResult, Implementation, Resource, Tool};
+use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use windlass::{ConnId, Instant, Machine, Output, RequestKey, RpcError, Seed};
+
+/// What every request of the modern era says of its client.
+pub const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+pub struct House {
+    pub server: HttpServer<(), &'static str>,
+    pub now: Instant,
+    /// Handlers of the tool `slow`, which answer when they are told to.
+    pub slow: Vec<ReplyTo>,
+    pub cancelled: Vec<RequestKey>,
+    pub closed: bool,
+    /// What each connection has written so far.
+    written: BTreeMap<ConnId, Vec<u8>>,
+    pub gone: Vec<ConnId>,
+    /// How many bytes go at once.
+    pub chunk: usize,
+}
+
+impl House {
+    pub fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut HttpServerConfig)) -> Self {
+        let mut http = HttpServerConfig::on_loopback();
+        change(&mut http);
+        let mut registry = Registry::new();
+        registry.add_tool(Tool::without_arguments("echo"), "echo");
+        registry.add_tool(Tool::without_arguments("slow"), "slow");
+        registry.add_resource(Resource::new("test://one", "one"), "resource");
+        let config = ServerConfig::new(Implementation::new("house", "1"));
+        let now = Instant::ZERO;
+        Self {
+            server: HttpServer::new(config, http, registry, &Seed::from_number(7), now),
+            now,
+            slow: Vec::new(),
+            cancelled: Vec::new(),
+            closed: false,
+            written: BTreeMap::new(),
+            gone: Vec::new(),
+            chunk: usize::MAX,
+        }
+    }
+
+    pub fn connect(&mut self) -> ConnId {
+        let conn = self.server.accept(self.now);
+        self.written.insert(conn, Vec::new());
+        self.settle();
+        conn
+    }
+
+    /// Writes bytes to a connection, as many at once as fit.
+    pub fn write(&mut self, conn: ConnId, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let space = self.server.read_buf(conn);
+            let count = rest.len().min(space.len()).min(self.chunk);
+            if count == 0 {
+                return;
+            }
+            space[..count].copy_from_slice(&rest[..count]);
+            self.server.read_done(conn, count, self.now);
+            rest = &rest[count..];
+            self.settle();
+        }
+    }
+
+    pub fn hang_up(&mut self, conn: ConnId) {
+        self.server.read_eof(conn, self.now);
+        self.settle();
+    }
+
+    pub fn wait(&mut self, duration: Duration) {
+        self.now = self.now + duration;
+        self.server.handle_timeout(self.now);
+        self.settle();
+    }
+
+    /// Lets the server do what it can. Nothing is written to a client that does not read.
+    pub fn settle(&mut self) {
+        loop {
+            match self.server.poll() {
+                Output::Event(event) => {
+                    let answer = match event {
+                        ServerEvent::Invoke { reply, handler: "echo", .. } => reply,
+                        ServerEvent::Invoke { reply, .. } => {
+                            self.slow.push(reply);
+                            continue;
+                        }
+                        ServerEvent::Cancelled(key) => {
+                            self.cancelled.push(key);
+                            continue;
+                        }
+                        ServerEvent::Closed(_) => {
+                            self.closed = true;
+                            continue;
+                        }
+                        _ => continue,
+                    };
+                    self.server.respond(answer, Ok(Reply::Tool(CallToolResult::text("echo"))), self.now);
+                }
+                Output::Close(conn) => self.gone.push(conn),
+                Output::Open { .. } => panic!("a server opens nothing"),
+                Output::Idle { .. } => {
+                    if !self.flush() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) -> bool {
+        let mut progress = false;
+        for (&conn, written) in &mut self.written {
+            let bytes = self.server.write_buf(conn).to_vec();
+            if !bytes.is_empty() {
+                self.server.write_done(conn, bytes.len(), self.now);
+                written.extend_from_slice(&bytes);
+                progress = true;
+            }
+        }
+        progress
+    }
+
+    /// What a client has got since it last looked.
+    pub fn read(&mut self, conn: ConnId) -> String {
+        String::from_utf8(std::mem::take(self.written.get_mut(&conn).unwrap())).unwrap()
+    }
+
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        !self.gone.contains(&conn)
+    }
+
+    /// The oldest handler that waits gives its answer.
+    pub fn answer_slow(&mut self) {
+        let reply = self.slow.remove(0);
+        self.server.respond(reply, Ok(Reply::Tool(CallToolResult::text("done"))), self.now);
+        self.settle();
+    }
+
+    pub fn fail_slow(&mut self) {
+        let reply = self.slow.remove(0);
+        self.server.respond(reply, Err(RpcError::internal("no")), self.now);
+        self.settle();
+    }
+
+    /// A POST on a connection of its own, and what comes of it.
+    pub fn post(&mut self, headers: &str, body: &str) -> String {
+        let conn = self.connect();
+        self.write(conn, post(headers, body).as_bytes());
+        self.read(conn)
+    }
+
+    /// Begins a legacy session and returns its id.
+    pub fn initialize(&mut self, version: &str) -> String {
+        let answer = self.post("", &initialize(version));
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        let id = header(&answer, "Mcp-Session-Id").unwrap_or_else(|| panic!("{answer}"));
+        let told = self
+            .post(&format!("Mcp-Session-Id: {id}\r\n"), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(told.starts_with("HTTP/1.1 202 "), "{told}");
+        id
+    }
+}
+
+pub fn initialize(version: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"guest","version":"1"}}}}}}"#
+    )
+}
+
+pub fn post(headers: &str, body: &str) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A modern request with the headers that repeat it.
+pub fn modern(id: u32, method: &str, params: &str) -> (String, String) {
+    let name = serde_json::from_str::<serde_json::Value>(&format!("{{{params}}}")).unwrap();
+    let name = name.get("name").or(name.get("uri")).and_then(|name| name.as_str()).map(ToOwned::to_owned);
+    let comma = if params.is_empty() { "" } else { "," };
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{META}{comma}{params}}}}}"#);
+    let mut headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
+    if let Some(name) = name {
+        headers += &format!("Mcp-Name: {name}\r\n");
+    }
+    (headers, body)
+}
+
+pub fn header(answer: &str, name: &str) -> Option<String> {
+    let head = answer.split("\r\n\r\n").next()?;
+    head.lines().find_map(|line| {
+        let (found, value) = line.split_once(": ")?;
+        found.eq_ignore_ascii_case(name).then(|| value.to_owned())
+    })
+}
+
+pub fn status(answer: &str) -> u16 {
+    answer.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status in {answer:?}"))
+}
+
+/// The body of an answer, chunks joined.
+pub fn body(answer: &str) -> String {
+    let (head, mut rest) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
+    if !head.contains("Transfer-Encoding: chunked") {
+        return rest.to_owned();
+    }
+    let mut body = String::new();
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        body += &after[..size];
+        rest = &after[size + 2..];
+    }
+    body
+}
+
+/// The messages in a stream of events.
+pub fn messages(events: &str) -> Vec<String> {
+    events
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .filter(|data| !data.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The ids in a stream of events.
+pub fn ids(events: &str) -> Vec<String> {
+    events.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
+}

@@ -1,0 +1,6 @@
+//! The HTTP server, driven by hand: what a client writes, byte for byte, and what it gets.
+
+mod bad_clients;
+mod guest;
+mod legacy;
+mod modern;
