@@ -11,11 +11,9 @@ fn bytes_may_come_in_any_pieces() {
         let (headers, request) = modern(id, "tools/call", r#""name":"echo","arguments":{}"#);
         conversation.extend_from_slice(post(&headers, &request).as_bytes());
     }
-    let chunked = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n\
+    let chunked = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n\
          MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: x\r\nTransfer-Encoding: chunked\r\n\r\n\
-         3\r\n{{\"j\r\n1f\r\nsonrpc\":\"2.0\",\"method\":\"x\"}}    \r\n0\r\n\r\n"
-    );
+         3\r\n{\"j\r\n1f\r\nsonrpc\":\"2.0\",\"method\":\"x\"}    \r\n0\r\n\r\n";
     conversation.extend_from_slice(chunked.as_bytes());
     let whole = {
         let mut house = House::new();

@@ -9,28 +9,28 @@ use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{ConnId, Instant, Machine, Output, RequestKey, RpcError, Seed};
 
 /// What every request of the modern era says of its client.
-pub const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-pub struct House {
-    pub server: HttpServer<(), &'static str>,
-    pub now: Instant,
+pub(crate) struct House {
+    pub(crate) server: HttpServer<(), &'static str>,
+    pub(crate) now: Instant,
     /// Handlers of the tool `slow`, which answer when they are told to.
-    pub slow: Vec<ReplyTo>,
-    pub cancelled: Vec<RequestKey>,
-    pub closed: bool,
+    pub(crate) slow: Vec<ReplyTo>,
+    pub(crate) cancelled: Vec<RequestKey>,
+    pub(crate) closed: bool,
     /// What each connection has written so far.
     written: BTreeMap<ConnId, Vec<u8>>,
-    pub gone: Vec<ConnId>,
+    pub(crate) gone: Vec<ConnId>,
     /// How many bytes go at once.
-    pub chunk: usize,
+    pub(crate) chunk: usize,
 }
 
 impl House {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_| ())
     }
 
-    pub fn with(change: impl FnOnce(&mut HttpServerConfig)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut HttpServerConfig)) -> Self {
         let mut http = HttpServerConfig::on_loopback();
         change(&mut http);
         let mut registry = Registry::new();
@@ -51,7 +51,7 @@ impl House {
         }
     }
 
-    pub fn connect(&mut self) -> ConnId {
+    pub(crate) fn connect(&mut self) -> ConnId {
         let conn = self.server.accept(self.now);
         self.written.insert(conn, Vec::new());
         self.settle();
@@ -59,7 +59,7 @@ impl House {
     }
 
     /// Writes bytes to a connection, as many at once as fit.
-    pub fn write(&mut self, conn: ConnId, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, conn: ConnId, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let space = self.server.read_buf(conn);
@@ -74,19 +74,19 @@ impl House {
         }
     }
 
-    pub fn hang_up(&mut self, conn: ConnId) {
+    pub(crate) fn hang_up(&mut self, conn: ConnId) {
         self.server.read_eof(conn, self.now);
         self.settle();
     }
 
-    pub fn wait(&mut self, duration: Duration) {
+    pub(crate) fn wait(&mut self, duration: Duration) {
         self.now = self.now + duration;
         self.server.handle_timeout(self.now);
         self.settle();
     }
 
     /// Lets the server do what it can. Nothing is written to a client that does not read.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         loop {
             match self.server.poll() {
                 Output::Event(event) => {
@@ -133,36 +133,36 @@ impl House {
     }
 
     /// What a client has got since it last looked.
-    pub fn read(&mut self, conn: ConnId) -> String {
+    pub(crate) fn read(&mut self, conn: ConnId) -> String {
         String::from_utf8(std::mem::take(self.written.get_mut(&conn).unwrap())).unwrap()
     }
 
-    pub fn is_open(&self, conn: ConnId) -> bool {
+    pub(crate) fn is_open(&self, conn: ConnId) -> bool {
         !self.gone.contains(&conn)
     }
 
     /// The oldest handler that waits gives its answer.
-    pub fn answer_slow(&mut self) {
+    pub(crate) fn answer_slow(&mut self) {
         let reply = self.slow.remove(0);
         self.server.respond(reply, Ok(Reply::Tool(CallToolResult::text("done"))), self.now);
         self.settle();
     }
 
-    pub fn fail_slow(&mut self) {
+    pub(crate) fn fail_slow(&mut self) {
         let reply = self.slow.remove(0);
         self.server.respond(reply, Err(RpcError::internal("no")), self.now);
         self.settle();
     }
 
     /// A POST on a connection of its own, and what comes of it.
-    pub fn post(&mut self, headers: &str, body: &str) -> String {
+    pub(crate) fn post(&mut self, headers: &str, body: &str) -> String {
         let conn = self.connect();
         self.write(conn, post(headers, body).as_bytes());
         self.read(conn)
     }
 
     /// Begins a legacy session and returns its id.
-    pub fn initialize(&mut self, version: &str) -> String {
+    pub(crate) fn initialize(&mut self, version: &str) -> String {
         let answer = self.post("", &initialize(version));
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         let id = header(&answer, "Mcp-Session-Id").unwrap_or_else(|| panic!("{answer}"));
@@ -173,13 +173,13 @@ impl House {
     }
 }
 
-pub fn initialize(version: &str) -> String {
+pub(crate) fn initialize(version: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"guest","version":"1"}}}}}}"#
     )
 }
 
-pub fn post(headers: &str, body: &str) -> String {
+pub(crate) fn post(headers: &str, body: &str) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -188,7 +188,7 @@ pub fn post(headers: &str, body: &str) -> String {
 }
 
 /// A modern request with the headers that repeat it.
-pub fn modern(id: u32, method: &str, params: &str) -> (String, String) {
+pub(crate) fn modern(id: u32, method: &str, params: &str) -> (String, String) {
     let name = serde_json::from_str::<serde_json::Value>(&format!("{{{params}}}")).unwrap();
     let name = name.get("name").or(name.get("uri")).and_then(|name| name.as_str()).map(ToOwned::to_owned);
     let comma = if params.is_empty() { "" } else { "," };
@@ -200,7 +200,7 @@ pub fn modern(id: u32, method: &str, params: &str) -> (String, String) {
     (headers, body)
 }
 
-pub fn header(answer: &str, name: &str) -> Option<String> {
+pub(crate) fn header(answer: &str, name: &str) -> Option<String> {
     let head = answer.split("\r\n\r\n").next()?;
     head.lines().find_map(|line| {
         let (found, value) = line.split_once(": ")?;
@@ -208,12 +208,12 @@ pub fn header(answer: &str, name: &str) -> Option<String> {
     })
 }
 
-pub fn status(answer: &str) -> u16 {
+pub(crate) fn status(answer: &str) -> u16 {
     answer.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status in {answer:?}"))
 }
 
 /// The body of an answer, chunks joined.
-pub fn body(answer: &str) -> String {
+pub(crate) fn body(answer: &str) -> String {
     let (head, mut rest) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
     if !head.contains("Transfer-Encoding: chunked") {
         return rest.to_owned();
@@ -231,7 +231,7 @@ pub fn body(answer: &str) -> String {
 }
 
 /// The messages in a stream of events.
-pub fn messages(events: &str) -> Vec<String> {
+pub(crate) fn messages(events: &str) -> Vec<String> {
     events
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -241,6 +241,6 @@ pub fn messages(events: &str) -> Vec<String> {
 }
 
 /// The ids in a stream of events.
-pub fn ids(events: &str) -> Vec<String> {
+pub(crate) fn ids(events: &str) -> Vec<String> {
     events.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
 }
