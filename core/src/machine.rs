@@ -86,6 +86,13 @@ pub trait Machine: Sealed {
     /// What to write next. Empty means: nothing.
     fn write_buf(&self, conn: ConnId) -> &[u8];
 
+    /// A stream that a driver of many should look at, because there is something new to write or room to read again.
+    /// Each is named once, so that thousands of idle ones cost nothing. A machine with a single stream names none: its
+    /// driver looks after every poll.
+    fn next_to_move(&mut self) -> Option<ConnId> {
+        None
+    }
+
     /// The first `count` bytes of [`write_buf`](Self::write_buf) were written.
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant);
 

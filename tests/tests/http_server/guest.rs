@@ -121,14 +121,14 @@ impl House {
 
     fn flush(&mut self) -> bool {
         let mut progress = false;
-        for (&conn, written) in &mut self.written {
+        while let Some(conn) = self.server.next_to_move() {
             let bytes = self.server.write_buf(conn).to_vec();
-            if !bytes.is_empty() {
-                self.server.write_done(conn, bytes.len(), self.now);
-                written.extend_from_slice(&bytes);
-                progress = true;
-            }
+            self.server.write_done(conn, bytes.len(), self.now);
+            self.written.entry(conn).or_default().extend_from_slice(&bytes);
+            progress |= !bytes.is_empty();
         }
+        let hidden = |conn: &&ConnId| !self.server.write_buf(**conn).is_empty();
+        assert_eq!(self.written.keys().find(hidden), None, "the driver is told of everything that waits");
         progress
     }
 

@@ -342,6 +342,10 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.front.unwritten(conn)
     }
 
+    fn next_to_move(&mut self) -> Option<ConnId> {
+        self.front.next_to_move()
+    }
+
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
         self.front.wrote(conn, count, now);

@@ -30,6 +30,8 @@ pub(super) struct Connection {
     stuck_since: Option<Instant>,
     /// Whether the client sends nothing more.
     pub(super) ended: bool,
+    /// Whether the driver knows that something waits to be written.
+    pub(super) told: bool,
     /// The timer that is set for this connection.
     pub(super) armed: Option<Instant>,
 }
@@ -87,6 +89,7 @@ impl Connection {
             since: now,
             stuck_since: None,
             ended: false,
+            told: false,
             armed: None,
         }
     }
@@ -119,6 +122,7 @@ impl Connection {
         self.outbox.wrote(count);
         self.stuck_since = (self.outbox.len() > 0).then_some(now);
         if self.outbox.len() == 0 {
+            self.told = false;
             self.outbox.trim();
         }
     }

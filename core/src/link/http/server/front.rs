@@ -29,6 +29,8 @@ pub(super) struct Front {
     timers: BTreeSet<(Instant, ConnId)>,
     /// Connections with bytes that nobody has looked at.
     ready: VecDeque<ConnId>,
+    /// Connections that have something to write, or room to read, that their driver does not know of.
+    moving: VecDeque<ConnId>,
     /// Connections that the adapter is to close.
     done: VecDeque<ConnId>,
     /// Requests whose client is gone, in the era in which that cancels them.
@@ -49,6 +51,7 @@ impl Front {
             finished: BTreeMap::new(),
             timers: BTreeSet::new(),
             ready: VecDeque::new(),
+            moving: VecDeque::new(),
             done: VecDeque::new(),
             abandoned: VecDeque::new(),
             next_conn: 0,
@@ -135,6 +138,7 @@ impl Front {
             let Some(connection) = self.connections.get_mut(&conn) else { continue };
             let arrival = connection.next(&self.config, self.most_bytes, now);
             let ended = connection.ended;
+            self.tell_driver(conn);
             self.arm(conn);
             match arrival {
                 Some(arrival) => {
@@ -158,6 +162,8 @@ impl Front {
     fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Connection)) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         act(connection);
+        self.tell_driver(conn);
+        let Some(connection) = self.connections.get(&conn) else { return };
         if connection.overflows(&self.config) {
             return self.close(conn);
         }
@@ -168,6 +174,20 @@ impl Front {
             return self.close(conn);
         }
         self.arm(conn);
+    }
+
+    /// Has the driver look at a connection if there is something new to write on it.
+    fn tell_driver(&mut self, conn: ConnId) {
+        if let Some(connection) = self.connections.get_mut(&conn) {
+            if !connection.told && !connection.unwritten().is_empty() {
+                connection.told = true;
+                self.moving.push_back(conn);
+            }
+        }
+    }
+
+    pub(super) fn next_to_move(&mut self) -> Option<ConnId> {
+        self.moving.pop_front()
     }
 
     pub(super) fn answer(
