@@ -1,0 +1,42 @@
+//! Which scenario it is.
+
+use std::time::Duration;
+
+use super::adapter::client::Negotiation;
+use super::adapter::{Client, ClientBuilder};
+use super::pending::HttpTarget;
+use super::{asked, connected, headers, schemas};
+use crate::task::Task;
+
+/// Less than the suite's patience, so that a client that waits in vain can still say for what.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+program!(|task: Task| {
+    match task.scenario.as_str() {
+        "initialize" => wait!(connected::initialize(&task)),
+        "tools_call" => wait!(connected::tools_call(&task)),
+        "sse-retry" => wait!(connected::sse_retry(&task)),
+        "request-metadata" => wait!(connected::request_metadata(&task)),
+        "elicitation-sep1034-client-defaults" => wait!(asked::defaults(&task)),
+        "sep-2322-client-request-state" => wait!(asked::request_state(&task)),
+        "http-standard-headers" => wait!(headers::standard(&task)),
+        "http-custom-headers" => wait!(headers::custom(&task)),
+        "http-invalid-tool-headers" => wait!(headers::invalid(&task)),
+        "json-schema-ref-no-deref" => wait!(schemas::references(&task)),
+        "json-schema-2020-12-preservation" => wait!(schemas::preservation(&task)),
+        other => Err(format!("not yet: {other}").into()),
+    }
+});
+
+/// A client that speaks exactly the revision of the scenario.
+pub(super) fn client(task: &Task) -> ClientBuilder {
+    Client::builder("windlass-conformance", env!("CARGO_PKG_VERSION"))
+        .negotiation(Negotiation::Pinned(task.version))
+        .timeout(PATIENCE)
+        .configure(|config| config.handshake_timeout = PATIENCE)
+}
+
+/// Where the scenario's server is.
+pub(super) fn target(task: &Task) -> Result<HttpTarget, Box<dyn std::error::Error>> {
+    Ok(HttpTarget::new(&task.url)?)
+}

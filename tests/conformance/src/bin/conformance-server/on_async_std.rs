@@ -1,0 +1,10 @@
+//! The server on async-std.
+
+use windlass_async_std as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../words/asynchronous.rs"]
+mod words;
+
+fixture!();

@@ -1,0 +1,10 @@
+//! The server on plain threads.
+
+use windlass_blocking as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../words/synchronous.rs"]
+mod words;
+
+fixture!();

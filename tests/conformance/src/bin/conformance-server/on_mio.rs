@@ -1,0 +1,10 @@
+//! The server on mio.
+
+use windlass_mio as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../words/synchronous.rs"]
+mod words;
+
+fixture!();

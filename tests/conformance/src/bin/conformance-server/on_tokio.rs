@@ -1,0 +1,10 @@
+//! The server on tokio.
+
+use windlass_tokio as adapter;
+
+#[allow(unused_macros)]
+#[macro_use]
+#[path = "../../words/asynchronous.rs"]
+mod words;
+
+fixture!();
