@@ -102,6 +102,9 @@ pub trait Machine: Sealed {
     /// The deadline has come. Calling it early or twice is harmless.
     fn handle_timeout(&mut self, now: Instant);
 
+    /// Whether the last event has been given: there is nothing left to drive.
+    fn is_over(&self) -> bool;
+
     /// What the machine wants next. Call it until it is [`Output::Idle`].
     fn poll(&mut self) -> Output<Self::Event<'_>>;
 }
