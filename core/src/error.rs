@@ -110,7 +110,10 @@ impl HttpFailure {
 impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the server answered with HTTP status {}", self.status)?;
+        #[cfg(feature = "http")]
         let phrase = crate::codec::http1::reason_phrase(self.status);
+        #[cfg(not(feature = "http"))]
+        let phrase = "";
         if !phrase.is_empty() {
             write!(f, " {phrase}")?;
         }

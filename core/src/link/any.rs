@@ -1,13 +1,15 @@
 //! Either link behind one type, for adapters whose handles work the same over both.
 
+#[cfg(feature = "http")]
 use alloc::boxed::Box;
 
 use serde::Serialize;
 
+#[cfg(feature = "http")]
 use super::http::HttpServer;
 use super::stdio::StdioServer;
 use crate::client::{CallId, CallOptions};
-use crate::error::{ConnError, Refused, SendError};
+use crate::error::{ConnError, Refused};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
@@ -33,6 +35,7 @@ pub enum AnyServer<T, H> {
     /// On a byte stream.
     Stdio(StdioServer<T, H>),
     /// Behind an endpoint.
+    #[cfg(feature = "http")]
     Http(Box<HttpServer<T, H>>),
 }
 
@@ -42,6 +45,7 @@ impl<T, H> From<StdioServer<T, H>> for AnyServer<T, H> {
     }
 }
 
+#[cfg(feature = "http")]
 impl<T, H> From<HttpServer<T, H>> for AnyServer<T, H> {
     fn from(server: HttpServer<T, H>) -> Self {
         Self::Http(Box::new(server))
@@ -53,6 +57,7 @@ macro_rules! either {
     ($self:ident, $machine:ident => $do:expr) => {
         match $self {
             Self::Stdio($machine) => $do,
+            #[cfg(feature = "http")]
             Self::Http($machine) => $do,
         }
     };
@@ -126,6 +131,7 @@ impl<T, H: Clone> AnyServer<T, H> {
     }
 
     /// Ends the connection that a request came on, while the request goes on: see [`HttpServer::interrupt`].
+    #[cfg(feature = "http")]
     pub fn interrupt(&mut self, request: RequestKey) {
         if let Self::Http(server) = self {
             server.interrupt(request);
@@ -133,6 +139,7 @@ impl<T, H: Clone> AnyServer<T, H> {
     }
 
     /// A client has connected. A server on a stream of its own has no use for another.
+    #[cfg(feature = "http")]
     pub fn accept(&mut self, now: Instant) -> Option<ConnId> {
         match self {
             Self::Stdio(_) => None,
@@ -151,14 +158,17 @@ impl<T, H: Clone> AnyServer<T, H> {
     ) -> Result<CallId, Refused<T>> {
         match self {
             Self::Stdio(server) => server.call_raw(method, params, options, token, now),
-            Self::Http(_) => Err(Refused::new(SendError::NotReady, token)),
+            #[cfg(feature = "http")]
+            Self::Http(_) => Err(Refused::new(crate::error::SendError::NotReady, token)),
         }
     }
 
     /// Gives up a call to the client.
     pub fn cancel(&mut self, call: CallId, reason: &str) {
-        if let Self::Stdio(server) = self {
-            server.cancel(call, reason);
+        match self {
+            Self::Stdio(server) => server.cancel(call, reason),
+            #[cfg(feature = "http")]
+            Self::Http(_) => {}
         }
     }
 
