@@ -1,5 +1,6 @@
 //! Errors, by whose fault they are: the peer's, the caller's, the transport's.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -30,6 +31,17 @@ pub enum CallError {
         /// How many rounds were answered.
         rounds: u32,
     },
+    /// The server answered with a status of HTTP that is no success.
+    Http(Box<HttpFailure>),
+    /// The server's stream ended before the answer came. Whether the call was carried out is unknown.
+    NoResponse {
+        /// The id of the request.
+        id: i64,
+        /// What became of the stream.
+        detail: String,
+    },
+    /// The request could not be sent, or its answer not received. Other calls are not affected.
+    Transport(ConnError),
     /// The connection went away first.
     Closed(CloseReason),
 }
@@ -47,12 +59,84 @@ impl fmt::Display for CallError {
             Self::TooManyRounds { rounds } => {
                 write!(f, "the server still asked for input after {rounds} rounds; the call was given up")
             }
+            Self::Http(failure) => write!(f, "{failure}"),
+            Self::NoResponse { id, detail } => write!(
+                f,
+                "no response received for request ID {id}: {detail}; whether the server carried it out is unknown"
+            ),
+            Self::Transport(error) => write!(f, "{error}"),
             Self::Closed(reason) => write!(f, "{reason}"),
         }
     }
 }
 
 impl core::error::Error for CallError {}
+
+/// A response of HTTP that is no success, with what helps to do something about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpFailure {
+    /// The status.
+    pub status: u16,
+    /// The first part of the body, if it is text.
+    pub body: String,
+    /// The `WWW-Authenticate` headers: which authorization the server wants.
+    pub www_authenticate: Vec<String>,
+    /// The `Mcp-Auth-Server` header: where some servers say that authorization is to be had.
+    pub auth_server: Option<String>,
+    /// The `Retry-After` header, as it came. Nothing is tried again of itself.
+    pub retry_after: Option<String>,
+    /// Where a redirect led that was not followed.
+    pub location: Option<String>,
+}
+
+impl HttpFailure {
+    /// Bytes of a body that are kept: an error message of any sensible length, or the title of an HTML page.
+    pub const EXCERPT: usize = 2048;
+
+    /// A failure with this status, of which nothing more is known.
+    pub fn new(status: u16) -> Self {
+        Self {
+            status,
+            body: String::new(),
+            www_authenticate: Vec::new(),
+            auth_server: None,
+            retry_after: None,
+            location: None,
+        }
+    }
+}
+
+impl fmt::Display for HttpFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the server answered with HTTP status {}", self.status)?;
+        #[cfg(feature = "http")]
+        let phrase = crate::codec::http1::reason_phrase(self.status);
+        #[cfg(not(feature = "http"))]
+        let phrase = "";
+        if !phrase.is_empty() {
+            write!(f, " {phrase}")?;
+        }
+        if let Some(location) = &self.location {
+            write!(
+                f,
+                " to {location}, which is not followed: only the same origin is, a few times, with the same method"
+            )?;
+        }
+        match self.status {
+            401 => f.write_str("; it wants to be given credentials")?,
+            403 => f.write_str("; the credentials do not allow this")?,
+            408 | 429 | 503 => match &self.retry_after {
+                Some(after) => write!(f, "; it asks to be tried again after {after}")?,
+                None => f.write_str("; try again later")?,
+            },
+            _ => {}
+        }
+        if self.body.is_empty() { Ok(()) } else { write!(f, ": {}", self.body) }
+    }
+}
+
+impl core::error::Error for HttpFailure {}
 
 /// Why a call, a notification or an answer was not even sent: the caller can do something about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -224,6 +308,8 @@ pub enum NegotiationError {
     ClosedEarly,
     /// The server's answer to the handshake could not be understood.
     InvalidAnswer(String),
+    /// The server answered the handshake with a status of HTTP that is no success.
+    Http(Box<HttpFailure>),
 }
 
 impl fmt::Display for NegotiationError {
@@ -246,6 +332,7 @@ impl fmt::Display for NegotiationError {
             Self::InvalidAnswer(detail) => {
                 write!(f, "the server's answer to the handshake is not understood: {detail}")
             }
+            Self::Http(failure) => write!(f, "the handshake failed: {failure}"),
         }
     }
 }

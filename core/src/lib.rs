@@ -11,7 +11,7 @@
 //! Modules depend on those below them only:
 //!
 //! ```text
-//! link      a role bound to byte streams: stdio
+//! link      a role bound to byte streams: stdio, HTTP
 //! client    the client role: negotiation, typed calls, input requests, caches
 //! server    the server role: registry, dispatch, subscriptions
 //! session   a JSON-RPC peer without a role: correlation, deadlines, cancellation
@@ -28,6 +28,8 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+// The roles have what the links on HTTP need of them; without those some of it is left over.
+#![cfg_attr(not(feature = "http"), allow(dead_code))]
 
 extern crate alloc;
 
@@ -48,10 +50,10 @@ mod table;
 mod time;
 
 pub use entropy::Seed;
-pub use error::{CallError, CloseReason, ConnError, ConnErrorKind, NegotiationError, Refused, SendError};
+pub use error::{CallError, CloseReason, ConnError, ConnErrorKind, HttpFailure, NegotiationError, Refused, SendError};
 pub use json::{Json, JsonText};
 pub use jsonrpc::RpcError;
 pub use limits::Limits;
-pub use machine::{ConnId, Machine, Output, Target};
+pub use machine::{ConnId, HttpTarget, Machine, Output, Target};
 pub use session::{Counters, RequestKey};
 pub use time::{Instant, earliest};

@@ -21,6 +21,8 @@
 //!
 //! Every call but `write_buf` may change what `poll` has to say, so poll again after each.
 
+use alloc::string::String;
+
 use crate::error::ConnError;
 use crate::time::Instant;
 
@@ -34,6 +36,21 @@ pub struct ConnId(pub(crate) u32);
 pub enum Target {
     /// The peer that the program configured: its child process, its socket. Asked for again, it means a fresh one.
     Peer,
+    /// A server of HTTP. Each stream that is asked for is one more, beside those that are open.
+    Http(HttpTarget),
+}
+
+/// Where a server of HTTP is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct HttpTarget {
+    /// A name or an address, an IPv6 one without brackets. With TLS it is also the name that the certificate has to
+    /// be for.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether the stream is to be encrypted.
+    pub tls: bool,
 }
 
 /// What a machine wants next.
@@ -41,8 +58,8 @@ pub enum Target {
 pub enum Output<E> {
     /// Something for the program.
     Event(E),
-    /// Open a stream. There is no need to report success: reading and writing begin at once. A machine that asks
-    /// again wants a fresh stream in place of the first, which is to be closed.
+    /// Open a stream. There is no need to report success: reading and writing begin at once. A machine that asks for
+    /// [`Target::Peer`] again wants a fresh stream in place of the first, which is to be closed.
     Open {
         /// The name by which the machine knows the stream from now on.
         conn: ConnId,
@@ -101,6 +118,9 @@ pub trait Machine: Sealed {
 
     /// The deadline has come. Calling it early or twice is harmless.
     fn handle_timeout(&mut self, now: Instant);
+
+    /// Whether the last event has been given: there is nothing left to drive.
+    fn is_over(&self) -> bool;
 
     /// What the machine wants next. Call it until it is [`Output::Idle`].
     fn poll(&mut self) -> Output<Self::Event<'_>>;

@@ -109,6 +109,11 @@ impl<H> Registry<H> {
         removed
     }
 
+    /// A tool, as it is listed.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name).map(|(_, tool, _)| tool)
+    }
+
     /// Adds a prompt, or replaces the one of that name.
     pub fn add_prompt(&mut self, prompt: Prompt, handler: H) {
         self.prompts.insert(prompt.name.clone(), prompt, handler);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::model::{CallToolResult, Implementation, Resource, Tool};
 use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
-use windlass::{ConnId, Instant, Machine, Output, RequestKey, RpcError, Seed};
+use windlass::{ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
 
 /// What every request of the modern era says of its client.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -36,6 +36,8 @@ impl House {
         let mut registry = Registry::new();
         registry.add_tool(Tool::without_arguments("echo"), "echo");
         registry.add_tool(Tool::without_arguments("slow"), "slow");
+        let schema = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"size":{"type":"integer","x-mcp-header":"Size"}}}"#;
+        registry.add_tool(Tool::new("mirrored", Json::parse(schema).unwrap()), "echo");
         registry.add_resource(Resource::new("test://one", "one"), "resource");
         let config = ServerConfig::new(Implementation::new("house", "1"));
         let now = Instant::ZERO;

@@ -149,3 +149,24 @@ fn what_is_wrong_with_a_request_is_said_by_status_and_code() {
     assert_eq!(status(&house.post("MCP-Protocol-Version: 2026-07-28\r\n", r#"{"jsonrpc":"2.0","method":"x"}"#)), 202);
     assert!(house.server.is_idle());
 }
+
+#[test]
+fn arguments_that_a_tool_wants_in_headers_are_compared() {
+    let mut house = House::new();
+    let mut call = |arguments: &str, mirrored: &str| {
+        let (headers, request) = modern(1, "tools/call", &format!(r#""name":"mirrored","arguments":{arguments}"#));
+        status(&house.post(&format!("{headers}{mirrored}"), &request))
+    };
+    assert_eq!(call("{}", ""), 200);
+    assert_eq!(call(r#"{"region":null}"#, ""), 200);
+    assert_eq!(call(r#"{"region":"north"}"#, ""), 400, "it is missing");
+    assert_eq!(call(r#"{"region":"north"}"#, "Mcp-Param-Region: north\r\n"), 200);
+    assert_eq!(call(r#"{"region":"north"}"#, "mcp-param-region: =?base64?bm9ydGg=?=\r\n"), 200);
+    assert_eq!(call(r#"{"region":"north"}"#, "Mcp-Param-Region: =?base64?bm9ydGg?=\r\n"), 400, "padding");
+    assert_eq!(call(r#"{"region":"=?base64?x"}"#, "Mcp-Param-Region: =?base64?x\r\n"), 200, "a text like any other");
+    assert_eq!(call(r#"{"region":"north"}"#, "Mcp-Param-Region: South\r\n"), 400);
+    assert_eq!(call("{}", "Mcp-Param-Region: north\r\n"), 400, "the message does not say so");
+    assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 42.0\r\n"), 200, "the same number");
+    assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 43\r\n"), 400);
+    assert_eq!(call("{}", "Mcp-Param-Other: x\r\n"), 200, "nobody asked for it");
+}

@@ -379,6 +379,10 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         }
     }
 
+    fn is_over(&self) -> bool {
+        self.told_closed
+    }
+
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
         self.lent = None;
         self.spread_changes();

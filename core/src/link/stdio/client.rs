@@ -141,6 +141,10 @@ impl<T> Machine for StdioClient<T> {
 
     moves_bytes!(client);
 
+    fn is_over(&self) -> bool {
+        self.told_closed
+    }
+
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
         let Self { client, stream: Stream { inbox, reader, life }, now, second, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);

@@ -144,6 +144,10 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
 
     moves_bytes!(server);
 
+    fn is_over(&self) -> bool {
+        self.told_closed
+    }
+
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
         let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);

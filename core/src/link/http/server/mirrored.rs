@@ -1,56 +1,67 @@
 //! In the modern era headers repeat parts of the message, so that whoever routes it need not read it. Whoever reads it
 //! makes sure that they agree.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
+use super::super::mirror::{self, PARAM_PREFIX};
 use crate::codec::http1::Headers;
 use crate::json::{JsonText, pick};
 use crate::jsonrpc::{RpcError, code};
-use crate::model::RequestMeta;
+use crate::model::{RequestMeta, Tool};
 
 /// Compares the headers of a request with its message. What the message itself lacks is for the server to say.
-pub(super) fn check(headers: &Headers, method: &str, params: Option<JsonText<'_>>) -> Result<(), RpcError> {
+pub(super) fn check<'a>(
+    headers: &Headers,
+    method: &str,
+    params: Option<JsonText<'_>>,
+    tool: impl FnOnce(&str) -> Option<&'a Tool>,
+) -> Result<(), RpcError> {
     let Some(params) = params else { return Ok(()) };
-    let Ok([meta, name, uri, task]) = pick(params, ["_meta", "name", "uri", "taskId"]) else { return Ok(()) };
+    let Ok([meta, arguments]) = pick(params, ["_meta", "arguments"]) else { return Ok(()) };
     let Some(Ok(meta)) = meta.map(RequestMeta::read) else { return Ok(()) };
     let (Some(version), Some(_)) = (meta.protocol_version.and_then(JsonText::as_text), meta.client_capabilities) else {
         return Ok(());
     };
-    same(headers, "MCP-Protocol-Version", &version)?;
-    same(headers, "Mcp-Method", method)?;
-    let named = match method {
-        "tools/call" | "prompts/get" => name,
-        "resources/read" => uri,
-        "tasks/get" | "tasks/update" | "tasks/cancel" => task,
-        _ => None,
-    };
-    match named.and_then(JsonText::as_text) {
-        Some(name) => same(headers, "Mcp-Name", &name),
+    same(headers, "MCP-Protocol-Version", Some(&version))?;
+    same(headers, "Mcp-Method", Some(method))?;
+    let Some(named) = mirror::name_of(method, Some(params)) else { return Ok(()) };
+    same(headers, "Mcp-Name", Some(&named))?;
+    match tool(&named).filter(|_| method == "tools/call") {
+        Some(tool) => check_arguments(headers, tool, arguments.unwrap_or(JsonText::EMPTY_OBJECT)),
         None => Ok(()),
     }
 }
 
-fn same(headers: &Headers, name: &str, expected: &str) -> Result<(), RpcError> {
+/// A tool may have some of its arguments repeated in headers.
+fn check_arguments(headers: &Headers, tool: &Tool, arguments: JsonText<'_>) -> Result<(), RpcError> {
+    // A schema with wrong annotations asks for nothing that a client could follow.
+    for annotation in mirror::annotations(tool.input_schema.as_text()).unwrap_or_default() {
+        let header = alloc::format!("{PARAM_PREFIX}{}", annotation.header);
+        same(headers, &header, mirror::value_at(arguments, &annotation.path).as_deref())?;
+    }
+    Ok(())
+}
+
+fn same(headers: &Headers, name: &str, expected: Option<&str>) -> Result<(), RpcError> {
     let mismatch = |detail: String| Err(RpcError::new(code::HEADER_MISMATCH, detail));
-    match headers.only(name) {
-        Err(_) => mismatch(alloc::format!("the header {name} is there twice")),
-        Ok(None) => mismatch(alloc::format!("the header {name} is missing")),
-        Ok(Some(value)) => match decoded(value) {
+    match (headers.only(name), expected) {
+        (Err(_), _) => mismatch(alloc::format!("the header {name} is there twice")),
+        (Ok(None), None) => Ok(()),
+        (Ok(None), Some(_)) => mismatch(alloc::format!("the header {name} is missing")),
+        (Ok(Some(_)), None) => {
+            mismatch(alloc::format!("the header {name} is there, but the message has no such value"))
+        }
+        (Ok(Some(value)), Some(expected)) => match mirror::decode(value) {
             None => mismatch(alloc::format!("the header {name} is not valid base64")),
-            Some(value) if value == expected => Ok(()),
+            Some(value) if value == expected || are_same_number(&value, expected) => Ok(()),
             Some(_) => mismatch(alloc::format!("the header {name} does not say what the message says")),
         },
     }
 }
 
-/// A header's value, which may be encoded; `None` if it is so wrongly.
-fn decoded(value: &str) -> Option<Cow<'_, str>> {
-    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Some(Cow::Borrowed(value));
-    };
-    String::from_utf8(STANDARD.decode(encoded).ok()?).ok().map(Cow::Owned)
+/// `42.0` is `42`.
+fn are_same_number(value: &str, expected: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    expected.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && number(value).is_some_and(|value| number(expected) == Some(value))
 }

@@ -67,7 +67,8 @@ impl<T, H: Clone> HttpServer<T, H> {
             Message::Request { id, method, params } => {
                 let stream = self.front.open_stream(conn, STATELESS, None, false);
                 let exchange = Exchange { conn, stream: Some(stream) };
-                match mirrored::check(&head.headers, method, *params) {
+                let tool = |name: &str| self.offer.registry.tool(name);
+                match mirrored::check(&head.headers, method, *params, tool) {
                     Err(error) => {
                         if let Some(server) = self.sessions.server(STATELESS) {
                             server.session.refuse(Some(id), false, &error);

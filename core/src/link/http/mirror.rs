@@ -1,0 +1,346 @@
+//! What headers say of a body: `Mcp-Name` and `Mcp-Param-*`, their coding, and the `x-mcp-header` annotations of a
+//! tool's schema that ask for them (revision 2026-07-28). Both roles read this by the same rules.
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::json::{Fault, JsonText, MOST_LEVELS, elements, members, pick};
+
+const BEGIN: &str = "=?base64?";
+const END: &str = "?=";
+
+/// Arguments of one tool that may be mirrored. A head holds at most 128 headers, of which a client needs a few itself.
+const MOST_ANNOTATIONS: usize = 64;
+
+/// Before the name that an annotation gives.
+pub(crate) const PARAM_PREFIX: &str = "Mcp-Param-";
+
+/// An argument that is also sent as a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Annotation {
+    /// The names that lead to the argument, from the outermost object inwards.
+    pub(crate) path: Vec<String>,
+    /// The header, behind [`PARAM_PREFIX`].
+    pub(crate) header: String,
+}
+
+/// Why a tool's annotations cannot be followed; the tool is then not to be used over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AnnotationError {
+    /// The schema is not one that can be read.
+    Schema(String),
+    /// The name is not a string, or empty, or has characters that a header's name cannot have.
+    Name(String),
+    /// Two arguments have the same header, which is compared without regard to case.
+    Repeated(String),
+    /// The argument is neither a string nor an integer nor a boolean.
+    Type(String),
+    /// The annotation is somewhere else than behind `properties` only, so that where its value is depends on the value.
+    Unreachable(String),
+    /// There are more than a head can hold.
+    TooMany,
+}
+
+impl fmt::Display for AnnotationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Schema(detail) => write!(f, "its schema cannot be read: {detail}"),
+            Self::Name(name) => write!(f, "x-mcp-header {name} cannot be a header's name"),
+            Self::Repeated(name) => write!(f, "x-mcp-header {name:?} is there twice"),
+            Self::Type(path) => write!(f, "{path} has an x-mcp-header but is no string, integer or boolean"),
+            Self::Unreachable(key) => write!(f, "an x-mcp-header stands under {key:?}, not under properties only"),
+            Self::TooMany => write!(f, "more than {MOST_ANNOTATIONS} arguments have an x-mcp-header"),
+        }
+    }
+}
+
+/// The annotations of a tool's `inputSchema`, or why the tool must not be used.
+pub(crate) fn annotations(input_schema: JsonText<'_>) -> Result<Vec<Annotation>, AnnotationError> {
+    let mut found = Vec::new();
+    // Most schemas have none, and are not walked through.
+    if memchr::memmem::find(input_schema.as_str().as_bytes(), b"x-mcp-header").is_none()
+        && !input_schema.as_str().contains('\\')
+    {
+        return Ok(found);
+    }
+    if !input_schema.is_object() {
+        return Ok(found);
+    }
+    walk(input_schema, &mut Vec::new(), true, &mut found)?;
+    Ok(found)
+}
+
+/// One schema; `root` is the outermost, which is no argument.
+fn walk(
+    schema: JsonText<'_>,
+    path: &mut Vec<String>,
+    root: bool,
+    found: &mut Vec<Annotation>,
+) -> Result<(), AnnotationError> {
+    let (mut properties, mut header, mut kind, mut others) = (None, None, None, Vec::new());
+    members(schema.as_str(), MOST_LEVELS, |name, value| match &*name {
+        "properties" => properties = Some(value),
+        "x-mcp-header" => header = Some(value),
+        "type" => kind = Some(value),
+        // What these hold is data, not schemas.
+        "enum" | "const" | "default" | "examples" | "title" | "description" => {}
+        _ => others.push((name.to_string(), value)),
+    })
+    .map_err(|fault| unreadable(&fault))?;
+    if let Some(header) = header {
+        if root {
+            return Err(AnnotationError::Unreachable("the schema itself".into()));
+        }
+        let header = valid_name(header)?;
+        if !kind.is_some_and(is_plain_type) {
+            return Err(AnnotationError::Type(path.join(".")));
+        }
+        if found.iter().any(|other: &Annotation| other.header.eq_ignore_ascii_case(&header)) {
+            return Err(AnnotationError::Repeated(header));
+        }
+        if found.len() == MOST_ANNOTATIONS {
+            return Err(AnnotationError::TooMany);
+        }
+        found.push(Annotation { path: path.clone(), header });
+    }
+    for (key, value) in others {
+        if holds_annotation(value)? {
+            return Err(AnnotationError::Unreachable(key));
+        }
+    }
+    let Some(properties) = properties.filter(|properties| properties.is_object()) else { return Ok(()) };
+    let mut inner = Vec::new();
+    members(properties.as_str(), MOST_LEVELS, |name, value| inner.push((name.into_owned(), value)))
+        .map_err(|fault| unreadable(&fault))?;
+    for (name, value) in inner {
+        if value.is_object() {
+            path.push(name);
+            walk(value, path, false, found)?;
+            path.pop();
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(fault: &Fault) -> AnnotationError {
+    AnnotationError::Schema(fault.to_string())
+}
+
+fn valid_name(header: JsonText<'_>) -> Result<String, AnnotationError> {
+    let is_token = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    };
+    match header.as_text() {
+        Some(text) if is_token(&text) => Ok(text.into_owned()),
+        _ => Err(AnnotationError::Name(crate::jsonrpc::excerpt(header.as_str()).into())),
+    }
+}
+
+/// A type that fits into a header, or several of them.
+fn is_plain_type(kind: JsonText<'_>) -> bool {
+    let is_plain = |kind: JsonText<'_>| matches!(kind.as_str(), "\"string\"" | "\"integer\"" | "\"boolean\"");
+    let (mut plain, mut count) = (true, 0);
+    let listed = elements(kind.as_str(), MOST_LEVELS, |kind| {
+        plain &= is_plain(kind);
+        count += 1;
+    });
+    if listed.is_ok() { plain && count > 0 } else { is_plain(kind) }
+}
+
+/// Whether there is an annotation anywhere in `value`.
+fn holds_annotation(value: JsonText<'_>) -> Result<bool, AnnotationError> {
+    let mut open = alloc::vec![value];
+    let mut found = false;
+    while let Some(value) = open.pop().filter(|_| !found) {
+        let walked = match value.as_str().as_bytes().first() {
+            Some(b'{') => members(value.as_str(), MOST_LEVELS, |name, value| {
+                found |= name == "x-mcp-header";
+                if !matches!(&*name, "enum" | "const" | "default" | "examples") {
+                    open.push(value);
+                }
+            }),
+            Some(b'[') => elements(value.as_str(), MOST_LEVELS, |value| open.push(value)),
+            _ => Ok(()),
+        };
+        walked.map_err(|fault| unreadable(&fault))?;
+    }
+    Ok(found)
+}
+
+/// What an argument is as a header's value, before coding; none for one that is absent, null or not fit for a header.
+pub(crate) fn value_at<'a>(arguments: JsonText<'a>, path: &[String]) -> Option<Cow<'a, str>> {
+    let mut value = arguments;
+    for wanted in path {
+        let mut inner = None;
+        members(value.as_str(), MOST_LEVELS, |name, value| {
+            if name == *wanted {
+                inner = Some(value);
+            }
+        })
+        .ok()?;
+        value = inner?;
+    }
+    match value.as_str() {
+        "null" => None,
+        "true" | "false" => Some(Cow::Borrowed(value.as_str())),
+        text if text.starts_with('"') => value.as_text(),
+        text if text.starts_with(['{', '[']) => None,
+        number => Some(Cow::Borrowed(number)),
+    }
+}
+
+/// The value as it goes into a header: itself, or in base64 where it could not stand there.
+pub(crate) fn encode(value: &str) -> Cow<'_, str> {
+    let plain = value.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+        && !value.starts_with(' ')
+        && !value.ends_with(' ')
+        && !(value.starts_with(BEGIN) && value.ends_with(END));
+    if plain { Cow::Borrowed(value) } else { Cow::Owned([BEGIN, &STANDARD.encode(value), END].concat()) }
+}
+
+/// The value that a header stands for; none if it is marked as base64 but is not.
+pub(crate) fn decode(header: &str) -> Option<Cow<'_, str>> {
+    let coded = header.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
+    match coded {
+        None => Some(Cow::Borrowed(header)),
+        Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok().map(Cow::Owned),
+    }
+}
+
+/// What `Mcp-Name` says for a request of this method, if it has one.
+pub(crate) fn name_of<'a>(method: &str, params: Option<JsonText<'a>>) -> Option<Cow<'a, str>> {
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    pick(params?, [member]).ok()?[0]?.as_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(schema: &str) -> Result<Vec<Annotation>, AnnotationError> {
+        annotations(JsonText::parse(schema).unwrap())
+    }
+
+    fn property(schema: &str) -> Result<Vec<Annotation>, AnnotationError> {
+        of(&alloc::format!(r#"{{"type":"object","properties":{{"a":{schema}}}}}"#))
+    }
+
+    #[test]
+    fn values_that_cannot_stand_in_a_header_are_coded() {
+        for (value, header) in [
+            ("us-west1", "us-west1"),
+            ("a b", "a b"),
+            ("", ""),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("a\tb", "=?base64?YQli?="),
+            ("line\nbreak", "=?base64?bGluZQpicmVhaw==?="),
+        ] {
+            assert_eq!(encode(value), header);
+            assert_eq!(decode(header).as_deref(), Some(value));
+        }
+    }
+
+    #[test]
+    fn only_exact_markers_mean_base64() {
+        assert_eq!(decode("=?BASE64?YQ==?=").as_deref(), Some("=?BASE64?YQ==?="));
+        assert_eq!(decode("=?base64?YQ==").as_deref(), Some("=?base64?YQ=="));
+        assert_eq!(decode("YQ==?=").as_deref(), Some("YQ==?="));
+        for broken in ["=?base64?YQ?=", "=?base64?Y Q=?=", "=?base64?-_==?=", "=?base64?/w==?="] {
+            assert_eq!(decode(broken), None, "{broken}");
+        }
+        assert_eq!(decode("=?base64??=").as_deref(), Some(""));
+    }
+
+    #[test]
+    fn annotations_are_found_where_properties_lead() {
+        let schema = r#"{"type":"object","properties":{
+            "region":{"type":"string","x-mcp-header":"Region"},
+            "deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Method"},"x":{}}},
+            "flag":{"type":["boolean","string"],"x-mcp-header":"f"},
+            "plain":{"type":"number"}}}"#;
+        let found = of(schema).unwrap();
+        let found: Vec<_> = found.iter().map(|it| (it.path.join("."), it.header.as_str())).collect();
+        assert_eq!(found, [("region".into(), "Region"), ("deep.n".into(), "Method"), ("flag".into(), "f")]);
+        assert_eq!(of(r#"{"type":"object"}"#), Ok(Vec::new()));
+        // An argument that is itself called so is no annotation.
+        assert_eq!(of(r#"{"properties":{"x-mcp-header":{"type":"string"}}}"#), Ok(Vec::new()));
+        assert_eq!(property(r#"{"type":"object","default":{"x-mcp-header":"d"}}"#), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn annotations_that_cannot_be_followed() {
+        let string = |name: &str| alloc::format!(r#"{{"type":"string","x-mcp-header":{name}}}"#);
+        for name in ["\"\"", "\"a b\"", "\"a:b\"", "\"é\"", "\"a\\u0001\"", "7", "null", "\"a\\r\\nb\""] {
+            assert!(matches!(property(&string(name)), Err(AnnotationError::Name(_))), "{name}");
+        }
+        for kind in ["\"number\"", "\"object\"", "\"array\"", "\"null\"", "[\"string\",\"null\"]", "[]", "7"] {
+            let schema = alloc::format!(r#"{{"type":{kind},"x-mcp-header":"a"}}"#);
+            assert!(matches!(property(&schema), Err(AnnotationError::Type(_))), "{kind}");
+        }
+        assert!(matches!(property(r#"{"x-mcp-header":"a"}"#), Err(AnnotationError::Type(_))));
+        for twice in [r#""a":{"type":"string","x-mcp-header":"X"},"b":{"type":"string","x-mcp-header":"x"}"#] {
+            let schema = alloc::format!(r#"{{"properties":{{{twice}}}}}"#);
+            assert_eq!(of(&schema), Err(AnnotationError::Repeated("x".into())));
+        }
+        let inner = string("\"a\"");
+        for key in ["items", "additionalProperties", "not", "if", "then", "else", "contains", "x-other"] {
+            let schema = alloc::format!(r#"{{"type":"array","{key}":{inner}}}"#);
+            assert_eq!(property(&schema), Err(AnnotationError::Unreachable(key.into())));
+        }
+        for key in ["oneOf", "anyOf", "allOf", "prefixItems"] {
+            let schema = alloc::format!(r#"{{"{key}":[{inner}]}}"#);
+            assert_eq!(property(&schema), Err(AnnotationError::Unreachable(key.into())));
+        }
+        for key in ["$defs", "definitions", "patternProperties"] {
+            let schema = alloc::format!(r#"{{"{key}":{{"d":{inner}}},"properties":{{}}}}"#);
+            assert_eq!(of(&schema), Err(AnnotationError::Unreachable(key.into())));
+        }
+        assert!(matches!(of(r#"{"x-mcp-header":"a","type":"string"}"#), Err(AnnotationError::Unreachable(_))));
+    }
+
+    #[test]
+    fn values_are_read_at_their_path() {
+        let arguments = JsonText::parse(
+            r#"{"s":"é\n","n":42,"b":false,"z":null,"e":"","o":{"i":-7},"l":[1],"s2":"a","s2":"last"}"#,
+        )
+        .unwrap();
+        let at = |path: &[&str]| value_at(arguments, &path.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        for (path, value) in [
+            (&["s"][..], Some("é\n")),
+            (&["n"], Some("42")),
+            (&["b"], Some("false")),
+            (&["z"], None),
+            (&["e"], Some("")),
+            (&["o", "i"], Some("-7")),
+            (&["o"], None),
+            (&["l"], None),
+            (&["n", "x"], None),
+            (&["absent"], None),
+            (&["s2"], Some("last")),
+        ] {
+            assert_eq!(at(path).as_deref(), value, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_body() {
+        let params = JsonText::parse(r#"{"name":"a","uri":"file:///x%20y","taskId":"t"}"#).ok();
+        assert_eq!(name_of("tools/call", params).as_deref(), Some("a"));
+        assert_eq!(name_of("resources/read", params).as_deref(), Some("file:///x%20y"));
+        assert_eq!(name_of("tasks/get", params).as_deref(), Some("t"));
+        assert_eq!(name_of("tools/list", params), None);
+        assert_eq!(name_of("tools/call", None), None);
+    }
+}
