@@ -83,3 +83,23 @@ impl Arguments {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<Arguments, String> {
+        Arguments::read(words.split(' ').map(String::from))
+    }
+
+    #[test]
+    fn each_program_has_its_own_words() {
+        let server = read("--listen 127.0.0.1:0 --runtime mio").and_then(Arguments::of_server);
+        assert_eq!(server, Ok((Runtime::Mio, "127.0.0.1:0".into())));
+        let client = read("--runtime async-std http://localhost:1/mcp").and_then(Arguments::of_client);
+        assert_eq!(client, Ok((Runtime::AsyncStd, "http://localhost:1/mcp".into())));
+        assert!(read("--runtime tokio --listen").is_err());
+        assert!(read("--runtime glommio").is_err());
+        assert!(read("--runtime tokio one two").and_then(Arguments::of_client).is_err());
+    }
+}
