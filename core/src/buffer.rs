@@ -5,8 +5,11 @@ use alloc::vec::Vec;
 /// The least room offered to a read. A small message fits; a larger one makes the buffer grow.
 const MIN_READ: usize = 1024;
 
-/// The most room offered to a read: the size of a pipe's buffer on Linux.
-const MAX_READ: usize = 64 * 1024;
+/// The most that the room for a read grows at a time: several times what a pipe holds on Linux.
+const MAX_READ: usize = 256 * 1024;
+
+/// How much a buffer grows that a read filled up: a long message then costs few reads and few moves.
+const GROWTH: usize = 4;
 
 /// Bytes that arrived. The adapter reads into [`space`](Self::space); the decoder reads from [`unread`](Self::unread).
 ///
@@ -29,9 +32,8 @@ impl ReadBuffer {
             self.end -= *cursor;
             *cursor = 0;
         }
-        // A buffer that a read filled up is doubled: a long message then costs few reads and few moves.
         let wanted = if self.bytes.len() - self.end < MIN_READ {
-            (self.bytes.len() * 2).clamp(self.end + MIN_READ, self.end + MAX_READ).min(limit.max(MIN_READ))
+            (self.bytes.len() * GROWTH).clamp(self.end + MIN_READ, self.end + MAX_READ).min(limit.max(MIN_READ))
         } else {
             self.bytes.len()
         };

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io};
+use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
 
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
@@ -54,15 +54,18 @@ pub type ServerBuilder = asynchronous::ServerBuilder<AsyncStd>;
 pub use asynchronous::Subscription;
 
 /// Runs a future to its end, for programs that are not asynchronous otherwise.
+///
+/// Connections that are made by it, with their handlers, are driven on this thread meanwhile, which is the shortest way
+/// for their messages. What is left of them at the end goes on on async-std's threads.
 pub fn run<V>(future: impl Future<Output = V>) -> V {
-    async_std::task::block_on(future)
+    async_std::task::block_on(own_thread::run(future, |rest| drop(async_std::task::spawn(rest))))
 }
 
 impl Runtime for AsyncStd {
     type Watched = async_io::Watched;
 
-    fn watch(descriptor: Arc<OwnedFd>, _: Direction) -> io::Result<Self::Watched> {
-        async_io::watch(descriptor)
+    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Self::Watched> {
+        async_io::watch(descriptor, direction)
     }
 
     fn poll_io(
@@ -79,6 +82,8 @@ impl Runtime for AsyncStd {
     }
 
     fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        async_std::task::spawn(future);
+        if let Err(future) = own_thread::spawn(future) {
+            drop(async_std::task::spawn(future));
+        }
     }
 }

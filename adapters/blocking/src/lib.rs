@@ -80,24 +80,24 @@ impl Drive for Blocking {
     }
 
     fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
-        let mut descriptors = Vec::with_capacity(3);
-        descriptors.push(PollFd::new(&self.woken, PollFlags::IN));
-        let input = stream.filter(|_| wanted.read).map(|stream| {
-            descriptors.push(PollFd::new(&stream.input, PollFlags::IN));
-            descriptors.len() - 1
-        });
-        let output = stream.filter(|_| wanted.write).map(|stream| {
-            descriptors.push(PollFd::new(&stream.output, PollFlags::OUT));
-            descriptors.len() - 1
-        });
+        let woken = || PollFd::new(&self.woken, PollFlags::IN);
+        // What is not wanted is left out altogether: its hang-up would be told again and again.
+        let (mut descriptors, mut count) = ([woken(), woken(), woken()], 1);
+        let mut watch = |descriptor| {
+            descriptors[count] = descriptor;
+            count += 1;
+            count - 1
+        };
+        let input = stream.filter(|_| wanted.read).map(|it| watch(PollFd::new(&it.input, PollFlags::IN)));
+        let output = stream.filter(|_| wanted.write).map(|it| watch(PollFd::new(&it.output, PollFlags::OUT)));
         let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
-        match poll(&mut descriptors, at_most.as_ref()) {
+        match poll(&mut descriptors[..count], at_most.as_ref()) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
             Err(error) => return Err(error.into()),
         }
         // Hang-ups and errors are for reading and writing to find out about.
-        let is_ready = |at: usize| descriptors.get(at).is_some_and(|it: &PollFd<'_>| !it.revents().is_empty());
+        let is_ready = |at: usize| !descriptors[at].revents().is_empty();
         let ready = Ready { read: input.is_some_and(is_ready), write: output.is_some_and(is_ready) };
         if is_ready(0) {
             let mut wakes = [0; 64];

@@ -16,6 +16,7 @@ use windlass::{CloseReason, RpcError, SendError};
 use crate::completion::{ProgressHandler, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
+use crate::shared::{self, Manners, Shared};
 use crate::{Clock, ConnectError, Error, Grace};
 
 /// The machine of a client.
@@ -82,7 +83,9 @@ pub(crate) enum ClientAction {
 
 /// What a client's driver and handles share.
 pub(crate) struct ClientCore<A> {
-    pub(crate) hub: Mutex<Hub<Machine>>,
+    shared: Mutex<Shared<Machine, Self>>,
+    /// Makes the driver look again.
+    wake: Box<dyn Fn() + Send + Sync>,
     status: Mutex<Status>,
     pub(crate) inputs: InputHandlers<A>,
     on_notification: Option<NotificationHandler>,
@@ -115,13 +118,19 @@ impl Status {
 }
 
 impl<A> ClientCore<A> {
-    pub(crate) fn new(settings: ClientSettings<A>, connector: Connector) -> Arc<Self> {
+    pub(crate) fn new(
+        settings: ClientSettings<A>,
+        connector: Connector,
+        manners: Manners,
+        wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Arc<Self> {
         let ClientSettings { config, inputs, on_notification, on_malformed, grace } = settings;
         let clock = Clock::new();
         let page_limit = config.limits.pages;
         let machine = StdioClient::new(config, clock.now());
         Arc::new(Self {
-            hub: Mutex::new(Hub::new(machine, clock, connector, grace)),
+            shared: Shared::new(Hub::new(machine, clock, connector, grace), manners),
+            wake,
             status: Mutex::default(),
             inputs,
             on_notification,
@@ -130,8 +139,8 @@ impl<A> ClientCore<A> {
         })
     }
 
-    pub(crate) fn hub(&self) -> MutexGuard<'_, Hub<Machine>> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
+        shared::lock(&self.shared)
     }
 
     fn status(&self) -> MutexGuard<'_, Status> {
@@ -140,7 +149,7 @@ impl<A> ClientCore<A> {
 
     /// Lets the machine do all it can.
     pub(crate) fn turn(&self, actions: &mut Vec<ClientAction>) -> Interest {
-        self.hub().turn(self, actions)
+        self.shared().turn(self, actions)
     }
 
     /// Does what needs no runtime; gives back what does.
@@ -163,6 +172,19 @@ impl<A> ClientCore<A> {
         None
     }
 
+    /// Changes something about the machine from outside of its driver.
+    fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        let value = change(&mut shared.hub.machine, now);
+        let wake = shared.changed(self);
+        drop(shared);
+        if wake {
+            (self.wake)();
+        }
+        value
+    }
+
     /// Starts a call. `Ok` means that the token will be completed.
     pub(crate) fn start<P: Serialize + ?Sized>(
         &self,
@@ -171,9 +193,7 @@ impl<A> ClientCore<A> {
         options: &CallOptions,
         token: Token,
     ) -> Result<CallId, SendError> {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.call_raw(method, params, options, token, now).map_err(|refused| refused.why)
+        self.change(|machine, now| machine.call_raw(method, params, options, token, now)).map_err(|refused| refused.why)
     }
 
     pub(crate) fn listen(
@@ -182,33 +202,27 @@ impl<A> ClientCore<A> {
         options: &CallOptions,
         token: Token,
     ) -> Result<CallId, SendError> {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.listen(filter, options, token, now).map_err(|refused| refused.why)
+        self.change(|machine, now| machine.listen(filter, options, token, now)).map_err(|refused| refused.why)
     }
 
     pub(crate) fn cancel(&self, call: CallId, reason: &str) {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.cancel(call, reason, now);
+        self.change(|machine, now| machine.cancel(call, reason, now));
     }
 
     pub(crate) fn respond(&self, reply: InputReply, answer: Result<InputResponse, RpcError>) {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.respond(reply, answer, now);
+        self.change(|machine, now| machine.respond(reply, answer, now));
     }
 
     pub(crate) fn notify_roots_changed(&self) -> Result<(), SendError> {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now)
+        self.change(|machine, now| machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now))
     }
 
     pub(crate) fn close(&self) {
-        let mut hub = self.hub();
-        let now = hub.now();
-        hub.machine.close(now);
+        self.change(|machine, now| machine.close(now));
+    }
+
+    pub(crate) fn counters(&self) -> windlass::Counters {
+        self.shared().hub.machine.counters()
     }
 
     /// The peer, once the connection is negotiated; why not, if it never will be.
@@ -230,13 +244,13 @@ impl<A> ClientCore<A> {
     fn stderr_at_end(&self) -> Vec<String> {
         /// What a dead server wrote arrives within moments; a living one is not waited for.
         const PATIENCE: Duration = Duration::from_millis(100);
-        let tail = self.hub().stderr();
+        let tail = self.shared().hub.stderr();
         tail.map(|tail| tail.lines_at_end(PATIENCE)).unwrap_or_default()
     }
 
     /// Why the connection is over, once everything about it is.
     pub(crate) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<CloseReason> {
-        let ending = self.hub().ending();
+        let ending = self.shared().hub.ending();
         let mut status = self.status();
         match status.closed.clone() {
             None => status.wait(context),
@@ -290,15 +304,14 @@ fn call_back(callback: impl FnOnce()) {
 }
 
 /// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.
-pub(crate) struct Answering<A: 'static, W: Fn()> {
+pub(crate) struct Answering<A: 'static> {
     core: Arc<ClientCore<A>>,
     reply: Option<InputReply>,
-    wake: W,
 }
 
-impl<A, W: Fn()> Answering<A, W> {
-    pub(crate) fn new(core: Arc<ClientCore<A>>, reply: InputReply, wake: W) -> Self {
-        Self { core, reply: Some(reply), wake }
+impl<A> Answering<A> {
+    pub(crate) fn new(core: Arc<ClientCore<A>>, reply: InputReply) -> Self {
+        Self { core, reply: Some(reply) }
     }
 
     pub(crate) fn answer(mut self, answer: Result<InputResponse, RpcError>) {
@@ -308,12 +321,11 @@ impl<A, W: Fn()> Answering<A, W> {
     fn give(&mut self, answer: Result<InputResponse, RpcError>) {
         if let Some(reply) = self.reply.take() {
             self.core.respond(reply, answer);
-            (self.wake)();
         }
     }
 }
 
-impl<A, W: Fn()> Drop for Answering<A, W> {
+impl<A> Drop for Answering<A> {
     fn drop(&mut self) {
         self.give(Err(RpcError::internal("the handler for the request panicked or was stopped")));
     }

@@ -27,7 +27,7 @@ struct State {
 impl Ending {
     /// Closes an endpoint. A child is given the chance to exit by itself, then made to.
     pub(crate) fn end(self: &Arc<Self>, endpoint: Endpoint, grace: Grace) {
-        let Endpoint { input, output, child, pump } = endpoint;
+        let Endpoint { input, output, child, pump, .. } = endpoint;
         // For a server that reads its standard input this is the sign to exit.
         drop((input, output));
         if let Some(child) = child {

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use windlass::{ConnError, ConnErrorKind};
 
 use crate::{Child, Command, OutputPump, OwnStdio, StderrTail};
@@ -21,6 +22,10 @@ pub struct Endpoint {
     pub(crate) child: Option<Child>,
     /// What still writes our standard output, if a thread does.
     pub(crate) pump: Option<OutputPump>,
+    /// Whether a read that leaves room means that there is no more, which a terminal does not promise.
+    short_read_empties: bool,
+    /// Whether it has been tried to give the output more room.
+    widened: bool,
 }
 
 impl Endpoint {
@@ -32,7 +37,15 @@ impl Endpoint {
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&input, true)?;
         rustix::io::ioctl_fionbio(&output, true)?;
-        Ok(Self { input: Arc::new(input), output: Arc::new(output), child: None, pump: None })
+        let short_read_empties = is_pipe_or_socket(&input);
+        Ok(Self {
+            input: Arc::new(input),
+            output: Arc::new(output),
+            child: None,
+            pump: None,
+            short_read_empties,
+            widened: false,
+        })
     }
 
     /// Our own standard input and output, for a server.
@@ -75,10 +88,42 @@ impl Endpoint {
         retry(|| rustix::io::write(&self.output, bytes))
     }
 
+    /// Gives a pipe that was too small for what is written more room, once. Returns whether that helped.
+    ///
+    /// Pipes that carry small messages only are left as they are: what all pipes of a user may hold is limited.
+    pub(crate) fn widen(&mut self) -> bool {
+        !std::mem::replace(&mut self.widened, true) && widen_pipe(&self.output)
+    }
+
+    /// Whether a read that leaves room means that there is no more.
+    pub(crate) fn short_read_empties(&self) -> bool {
+        self.short_read_empties
+    }
+
     /// What to wait for, for those that wait on borrowed descriptors.
     pub fn descriptors(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
         (self.input.as_fd(), self.output.as_fd())
     }
+}
+
+/// What a pipe is widened to: a few large messages, and the most that Linux gives to everybody.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const WIDE_PIPE: usize = 1024 * 1024;
+
+/// It may not be a pipe, and the system may have its reasons to refuse; the stream works all the same.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn widen_pipe(output: &OwnedFd) -> bool {
+    rustix::pipe::fcntl_setpipe_size(output, WIDE_PIPE).is_ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn widen_pipe(_output: &OwnedFd) -> bool {
+    false
+}
+
+fn is_pipe_or_socket(descriptor: &OwnedFd) -> bool {
+    let kind = rustix::fs::fstat(descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 /// A signal in the middle of a call is no reason to give it up.

@@ -33,6 +33,7 @@ pub struct Hub<M> {
     stderr: Option<StderrTail>,
     grace: Grace,
     ending: Arc<Ending>,
+    wish: Option<Wish>,
     finished: bool,
 }
 
@@ -50,6 +51,15 @@ pub struct Interest {
     pub finished: bool,
 }
 
+/// What came of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// How many bytes came; the end of the stream or its failure count as one.
+    pub(crate) count: usize,
+    /// Whether there is nothing more to read now.
+    pub(crate) exhausted: bool,
+}
+
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -58,6 +68,9 @@ pub enum Direction {
     /// To the peer.
     Write,
 }
+
+/// How many bytes are read before the machine is asked what it makes of them.
+const READ_BUDGET: usize = 256 * 1024;
 
 /// What a machine wants of its stream. An event would borrow from the machine; these do not.
 enum Wish {
@@ -76,6 +89,7 @@ impl<M: Machine> Hub<M> {
             stderr: None,
             grace,
             ending: Arc::new(Ending::default()),
+            wish: None,
             finished: false,
         }
     }
@@ -83,33 +97,45 @@ impl<M: Machine> Hub<M> {
     /// Lets the machine do all it can: events go to `program`, bytes that can be written at once are written.
     pub fn turn<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Interest {
         loop {
-            let deadline = self.poll(program, actions);
+            if let Some(interest) = self.look(program, actions) {
+                return interest;
+            }
+            match self.wish.take() {
+                Some(Wish::Open(conn)) => self.open(conn),
+                Some(Wish::Close(conn)) => self.close(conn),
+                None => {}
+            }
+        }
+    }
+
+    /// The same, but streams are neither opened nor closed; `None` when that is what the machine wants next.
+    ///
+    /// It is for those who do not wait for the stream themselves: whoever does has to let go of it when it is closed,
+    /// and nobody is to hear of that before.
+    pub(crate) fn look<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Interest> {
+        loop {
+            let deadline = self.poll(program, actions)?;
             if self.flush() {
                 continue;
             }
             let conn = self.stream.as_ref().map(|(conn, _)| *conn);
             let read = conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
-            return Interest { deadline, read, write, finished: self.finished };
+            return Some(Interest { deadline, read, write, finished: self.finished });
         }
     }
 
-    fn poll<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Instant> {
-        loop {
-            let wish = match self.machine.poll() {
-                Output::Event(event) => {
-                    program.take(event, actions);
-                    continue;
-                }
-                Output::Open { conn, .. } => Wish::Open(conn),
-                Output::Close(conn) => Wish::Close(conn),
-                Output::Idle { deadline } => return deadline,
-            };
-            match wish {
-                Wish::Open(conn) => self.open(conn),
-                Wish::Close(conn) => self.close(conn),
+    /// Tells of events until the machine is idle, or wants something of its stream.
+    fn poll<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Option<Instant>> {
+        while self.wish.is_none() {
+            match self.machine.poll() {
+                Output::Event(event) => program.take(event, actions),
+                Output::Open { conn, .. } => self.wish = Some(Wish::Open(conn)),
+                Output::Close(conn) => self.wish = Some(Wish::Close(conn)),
+                Output::Idle { deadline } => return Some(deadline),
             }
         }
+        None
     }
 
     fn open(&mut self, conn: ConnId) {
@@ -140,7 +166,7 @@ impl<M: Machine> Hub<M> {
 
     /// Writes what the stream takes. Returns whether the machine may have something new to say.
     pub fn flush(&mut self) -> bool {
-        let Some((conn, endpoint)) = &self.stream else { return false };
+        let Some((conn, endpoint)) = &mut self.stream else { return false };
         let conn = *conn;
         let mut progress = false;
         loop {
@@ -151,7 +177,12 @@ impl<M: Machine> Hub<M> {
             let now = self.clock.now();
             match endpoint.write(bytes) {
                 Ok(count) => self.machine.write_done(conn, count, now),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return progress,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if endpoint.widen() {
+                        continue;
+                    }
+                    return progress;
+                }
                 Err(error) => {
                     self.broke(conn, &error, now);
                     return true;
@@ -251,6 +282,45 @@ impl<M: Machine> Hub<M> {
         self.clock
     }
 
+    /// Reads all that the stream has, but no more than a budget, so that the machine gets its turn.
+    ///
+    /// A read that leaves room has emptied a pipe or a stream socket, as epoll(7) promises: asking again would only be
+    /// told so. What comes later makes the stream ready anew, and so does its end.
+    pub(crate) fn read_available(&mut self) -> Reading {
+        let mut count = 0;
+        while count < READ_BUDGET {
+            let Some((conn, endpoint)) = &self.stream else { break };
+            let conn = *conn;
+            let buffer = self.machine.read_buf(conn);
+            let room = buffer.len();
+            if room == 0 {
+                break;
+            }
+            let outcome = endpoint.read(buffer);
+            let short_read_empties = endpoint.short_read_empties();
+            let now = self.clock.now();
+            match outcome {
+                Ok(0) => {
+                    self.machine.read_eof(conn, now);
+                    return Reading { count: count + 1, exhausted: false };
+                }
+                Ok(read) => {
+                    self.machine.read_done(conn, read, now);
+                    count += read;
+                    if read < room && short_read_empties {
+                        return Reading { count, exhausted: true };
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Reading { count, exhausted: true },
+                Err(error) => {
+                    self.broke(conn, &error, now);
+                    return Reading { count: count + 1, exhausted: false };
+                }
+            }
+        }
+        Reading { count, exhausted: false }
+    }
+
     /// The stream as it is now, to wait for.
     pub fn stream(&self) -> Option<(ConnId, &Arc<OwnedFd>, &Arc<OwnedFd>)> {
         self.stream.as_ref().map(|(conn, endpoint)| (*conn, endpoint.input(), endpoint.output()))
@@ -275,53 +345,3 @@ impl<M> Drop for Hub<M> {
         }
     }
 }
-
-/// A machine with its program, as far as a driver is concerned.
-pub(crate) trait Driven: Send + Sync + 'static {
-    /// Lets the machine do all it can, and does what it wants done.
-    fn turn(self: &Arc<Self>) -> Interest;
-    /// Writes what the stream takes; `WouldBlock` if that is not all.
-    fn flush(&self) -> io::Result<()>;
-    /// Reads once; `WouldBlock` if there is nothing.
-    fn read(&self) -> io::Result<()>;
-    /// The deadline has come.
-    fn handle_timeout(&self);
-    /// The stream failed in the runtime's hands.
-    fn conn_failed(&self, conn: ConnId, error: ConnError);
-    /// The stream as it is now.
-    fn stream(&self) -> Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>;
-    /// The clock.
-    fn clock(&self) -> Clock;
-}
-
-/// What a driver does with a hub is the same whatever the program is.
-macro_rules! driven_by_hub {
-    () => {
-        fn flush(&self) -> std::io::Result<()> {
-            self.core.hub().flush_or_block()
-        }
-
-        fn read(&self) -> std::io::Result<()> {
-            self.core.hub().read()
-        }
-
-        fn handle_timeout(&self) {
-            self.core.hub().handle_timeout();
-        }
-
-        fn conn_failed(&self, conn: windlass::ConnId, error: windlass::ConnError) {
-            self.core.hub().conn_failed(conn, error);
-        }
-
-        fn stream(
-            &self,
-        ) -> Option<(windlass::ConnId, std::sync::Arc<std::os::fd::OwnedFd>, std::sync::Arc<std::os::fd::OwnedFd>)> {
-            self.core.hub().stream().map(|(conn, input, output)| (conn, input.clone(), output.clone()))
-        }
-
-        fn clock(&self) -> $crate::Clock {
-            self.core.hub().clock()
-        }
-    };
-}
-pub(crate) use driven_by_hub;

@@ -44,6 +44,8 @@ pub mod own_stdio;
 mod process_tree;
 #[cfg(unix)]
 mod server;
+#[cfg(unix)]
+mod shared;
 pub mod spawn_error;
 pub mod stderr;
 #[cfg(unix)]

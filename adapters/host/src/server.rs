@@ -23,7 +23,8 @@ use windlass::{CloseReason, Json, RequestKey, SendError};
 use crate::completion::Token;
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
-use crate::thread_waker::ThreadWaker;
+use crate::shared::{self, Manners, Shared};
+use crate::thread_waker::of_this_thread;
 use crate::{Clock, Grace, seed};
 
 /// The machine of a server whose handlers are of type `H`.
@@ -53,73 +54,71 @@ pub(crate) enum ServerAction<H> {
 
 /// What a server's driver, handlers and handles share.
 pub(crate) struct ServerCore<H: Clone> {
-    pub(crate) hub: Mutex<Hub<Machine<H>>>,
+    shared: Mutex<Shared<Machine<H>, Self>>,
     running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
     /// Makes the driver look again.
     wake: Box<dyn Fn() + Send + Sync>,
-    /// Whether whoever answers writes the answer at once, rather than leaving it to the driver, which writes many
-    /// together.
-    eager: bool,
 }
 
 impl<H: Clone> ServerCore<H> {
     pub(crate) fn new(
         settings: ServerSettings<H>,
         connector: Connector,
+        manners: Manners,
         wake: Box<dyn Fn() + Send + Sync>,
-        eager: bool,
     ) -> std::io::Result<Arc<Self>> {
         let ServerSettings { mut config, registry } = settings;
         let clock = Clock::new();
         config.unix_time_at_origin = clock.unix_time_at_origin();
         let machine = StdioServer::new(config, registry, &seed()?, clock.now());
         Ok(Arc::new(Self {
-            hub: Mutex::new(Hub::new(machine, clock, connector, Grace::default())),
+            shared: Shared::new(Hub::new(machine, clock, connector, Grace::default()), manners),
             running: Mutex::default(),
             closed: Mutex::default(),
             wake,
-            eager,
         }))
     }
 
-    pub(crate) fn hub(&self) -> MutexGuard<'_, Hub<Machine<H>>> {
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine<H>, Self>> {
+        shared::lock(&self.shared)
     }
 
     pub(crate) fn turn(&self, actions: &mut Vec<ServerAction<H>>) -> Interest {
-        self.hub().turn(self, actions)
+        self.shared().turn(self, actions)
     }
 
     /// Gives a handler's outcome to the machine.
     pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
         self.running().remove(&reply.key());
-        {
-            let mut hub = self.hub();
-            let now = hub.now();
-            hub.machine.respond(reply, outcome, now);
-            if self.eager {
-                // The driver is on another thread; the answer need not wait for it to wake up.
-                hub.flush();
-            }
-        }
-        (self.wake)();
+        self.change(|machine, now| machine.respond(reply, outcome, now));
+    }
+
+    /// The same on the thread of the driver, which will take its turn: answers to many requests are written together.
+    pub(crate) fn respond_before_turn(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
+        self.running().remove(&reply.key());
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.respond(reply, outcome, now);
+        shared.changed_before_turn();
     }
 
     /// Changes something about the machine from outside of its driver.
     pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine<H>, windlass::Instant) -> V) -> V {
-        let value = {
-            let mut hub = self.hub();
-            let now = hub.now();
-            change(&mut hub.machine, now)
-        };
-        (self.wake)();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        let value = change(&mut shared.hub.machine, now);
+        let wake = shared.changed(self);
+        drop(shared);
+        if wake {
+            (self.wake)();
+        }
         value
     }
 
     /// Why the connection is over, once everything about it is.
     pub(crate) fn poll_closed(&self, context: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        let ending = self.hub().ending();
+        let ending = self.shared().hub.ending();
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         match closed.0.clone() {
             Some(reason) => ending.poll_ended(context).map(|()| reason),
@@ -191,9 +190,14 @@ impl<H: Clone> Responding<H> {
 impl<H: Clone> Drop for Responding<H> {
     fn drop(&mut self) {
         if let Some(reply) = self.reply.take() {
-            self.core.respond(reply, Err(windlass::RpcError::internal("the handler panicked or was stopped")));
+            self.core.respond(reply, Err(panicked()));
         }
     }
+}
+
+/// What a client hears of a handler that did not get to its end.
+pub(crate) fn panicked() -> windlass::RpcError {
+    windlass::RpcError::internal("the handler panicked or was stopped")
 }
 
 /// Whether a request is still wanted.
@@ -229,9 +233,13 @@ impl Cancellation {
 
 /// What a handler can do besides computing its result. Clones are the same context.
 #[derive(Clone)]
-pub struct Context {
+pub struct Context(Arc<Invoking>);
+
+/// A handler's call, with what it has to do with.
+struct Invoking {
     invocation: Arc<Invocation>,
-    asking: Arc<Mutex<Asking>>,
+    /// What is asked for and kept, from the first question on.
+    asking: Mutex<Option<Asking>>,
     cancellation: Arc<Cancellation>,
     link: Arc<dyn Link>,
 }
@@ -259,64 +267,63 @@ impl<H: Clone + Send + Sync> Link for ServerCore<H> {
 
 impl Context {
     pub(crate) fn new(invocation: Arc<Invocation>, cancellation: Arc<Cancellation>, link: Arc<dyn Link>) -> Self {
-        let asking = Arc::new(Mutex::new(Asking::new(&invocation)));
-        Self { invocation, asking, cancellation, link }
+        Self(Arc::new(Invoking { invocation, asking: Mutex::default(), cancellation, link }))
     }
 
     /// Reports progress. `total` is what `progress` will be at the end, if that is known.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        self.link.progress(self.invocation.key, progress, total, message);
+        self.0.link.progress(self.0.invocation.key, progress, total, message);
     }
 
     /// Logs to the client, if it wants messages of this severity.
     pub fn log(&self, level: LoggingLevel, message: impl Into<String>) {
-        self.link.log(self.invocation.key, &LoggingMessageParams::text(level, message));
+        self.0.link.log(self.0.invocation.key, &LoggingMessageParams::text(level, message));
     }
 
     /// Logs structured data to the client, if it wants messages of this severity.
     pub fn log_data(&self, level: LoggingLevel, data: Json) {
-        self.link.log(self.invocation.key, &LoggingMessageParams::new(level, data));
+        self.0.link.log(self.0.invocation.key, &LoggingMessageParams::new(level, data));
     }
 
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&self, uri: &str) {
-        self.link.resource_updated(uri);
+        self.0.link.resource_updated(uri);
     }
 
     /// Asks the user, under a name that is unique in this handler. The first time this ends the handler by its `?`;
     /// it is run again with the answer.
     pub fn elicit(&self, name: &str, params: impl Into<ElicitParams>) -> Result<ElicitResult, HandlerError> {
-        self.asking().elicit(name, params)
+        self.asking(|asking| asking.elicit(name, params))
     }
 
     /// Asks the client's model, in the same way.
     pub fn sample(&self, name: &str, params: CreateMessageParams) -> Result<CreateMessageResult, HandlerError> {
-        self.asking().sample(name, params)
+        self.asking(|asking| asking.sample(name, params))
     }
 
     /// Asks for the client's roots, in the same way.
     pub fn roots(&self, name: &str) -> Result<ListRootsResult, HandlerError> {
-        self.asking().roots(name)
+        self.asking(|asking| asking.roots(name))
     }
 
     /// What [`keep`](Self::keep) kept before the handler was run again.
     pub fn kept<V: DeserializeOwned>(&self) -> Option<V> {
-        self.asking().kept()
+        self.asking(|asking| asking.kept())
     }
 
     /// Keeps a value for when the handler is run again.
     pub fn keep<V: Serialize + ?Sized>(&self, value: &V) -> Result<(), HandlerError> {
-        Ok(self.asking().keep(value)?)
+        Ok(self.asking(|asking| asking.keep(value))?)
     }
 
     /// Whether the client does not want the result any more.
     pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
+        self.0.cancellation.is_cancelled()
     }
 
     /// Waits until the client does not want the result any more.
     pub async fn cancelled(&self) {
-        poll_fn(|context| self.cancellation.poll(context)).await;
+        poll_fn(|context| self.0.cancellation.poll(context)).await;
     }
 
     /// Waits until the client does not want the result any more, but no longer than this; returns whether it came to
@@ -324,10 +331,10 @@ impl Context {
     pub fn wait_cancelled(&self, at_most: Duration) -> bool {
         // A time that cannot be told is never reached.
         let until = Instant::now().checked_add(at_most);
-        let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
+        let waker = of_this_thread();
         let mut context = TaskContext::from_waker(&waker);
         loop {
-            if self.cancellation.poll(&mut context).is_ready() {
+            if self.0.cancellation.poll(&mut context).is_ready() {
                 return true;
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -341,27 +348,28 @@ impl Context {
 
     /// Who asks.
     pub fn caller(&self) -> &Caller {
-        &self.invocation.caller
+        &self.0.invocation.caller
     }
 
     /// What is asked for.
     pub fn request(&self) -> &Invoked {
-        &self.invocation.request
+        &self.0.invocation.request
     }
 
-    fn asking(&self) -> MutexGuard<'_, Asking> {
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    fn asking<V>(&self, ask: impl FnOnce(&mut Asking) -> V) -> V {
+        let mut asking = self.0.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(asking.get_or_insert_with(|| Asking::new(&self.0.invocation)))
     }
 
     /// What to answer.
     pub(crate) fn outcome(&self, outcome: Result<Reply, HandlerError>) -> Result<Reply, windlass::RpcError> {
-        outcome.or_else(|error| error.into_outcome(&self.invocation.request, self.asking().clone()))
+        outcome.or_else(|error| error.into_outcome(&self.0.invocation.request, self.asking(|asking| asking.clone())))
     }
 }
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("invocation", &self.invocation).finish_non_exhaustive()
+        f.debug_struct("Context").field("invocation", &self.0.invocation).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,7 @@
 //! [Windlass](windlass), the Model Context Protocol engine, on mio.
 //!
-//! There are two ways to use it. The handles, which are those of every other adapter, run on a ready-made loop in a
-//! thread of its own:
+//! There are two ways to use it. The handles, which are those of every other adapter, run on a ready-made loop: the
+//! thread that waits for a call turns it, and while nobody waits, a thread of its own does:
 //!
 //! ```no_run
 //! use windlass_mio::{Client, Command};

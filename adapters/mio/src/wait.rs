@@ -22,6 +22,9 @@ pub struct Mio {
     waker: Arc<Waker>,
     watched: Option<Stream>,
     ready: Ready,
+    /// Whether the peer has hung up. That is told once, perhaps together with its last bytes, so that reading goes on
+    /// until the end is read.
+    hung_up: bool,
 }
 
 impl Drive for Mio {
@@ -31,7 +34,8 @@ impl Drive for Mio {
     fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
-        Ok(Self { poll, events: Events::with_capacity(8), waker, watched: None, ready: Ready::default() })
+        let events = Events::with_capacity(8);
+        Ok(Self { poll, events, waker, watched: None, ready: Ready::default(), hung_up: false })
     }
 
     fn waker(&self) -> Self::Waker {
@@ -53,7 +57,10 @@ impl Drive for Mio {
         }
         for event in &self.events {
             match event.token() {
-                INPUT => self.ready.read = true,
+                INPUT => {
+                    self.ready.read = true;
+                    self.hung_up |= event.is_read_closed();
+                }
                 OUTPUT => self.ready.write = true,
                 _ => {}
             }
@@ -68,7 +75,7 @@ impl Drive for Mio {
 
     fn exhausted(&mut self, direction: Direction) {
         match direction {
-            Direction::Read => self.ready.read = false,
+            Direction::Read => self.ready.read = self.hung_up,
             Direction::Write => self.ready.write = false,
         }
     }
@@ -91,6 +98,7 @@ impl Mio {
             registry.deregister(&mut SourceFd(&old.output.as_raw_fd()))?;
         }
         self.ready = Ready::default();
+        self.hung_up = false;
         if let Some(new) = stream {
             registry.register(&mut SourceFd(&new.input.as_raw_fd()), INPUT, Interest::READABLE)?;
             registry.register(&mut SourceFd(&new.output.as_raw_fd()), OUTPUT, Interest::WRITABLE)?;

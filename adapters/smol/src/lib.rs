@@ -17,7 +17,8 @@
 //! }
 //! ```
 //!
-//! Connections are driven on smol's global executor, one task each. Every handle is `Send` and `Sync`.
+//! Connections are driven by one task each: on the thread that [`run`] runs on, or on smol's global executor if they are
+//! made elsewhere. Every handle is `Send` and `Sync`.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io};
+use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
 
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
@@ -53,15 +54,18 @@ pub type ServerBuilder = asynchronous::ServerBuilder<Smol>;
 pub use asynchronous::Subscription;
 
 /// Runs a future to its end, for programs that are not asynchronous otherwise.
+///
+/// Connections that are made by it, with their handlers, are driven on this thread meanwhile, which is the shortest way
+/// for their messages. What is left of them at the end goes on on smol's global executor.
 pub fn run<V>(future: impl Future<Output = V>) -> V {
-    smol::block_on(future)
+    smol::block_on(own_thread::run(future, |rest| smol::spawn(rest).detach()))
 }
 
 impl Runtime for Smol {
     type Watched = async_io::Watched;
 
-    fn watch(descriptor: Arc<OwnedFd>, _: Direction) -> io::Result<Self::Watched> {
-        async_io::watch(descriptor)
+    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Self::Watched> {
+        async_io::watch(descriptor, direction)
     }
 
     fn poll_io(
@@ -78,6 +82,8 @@ impl Runtime for Smol {
     }
 
     fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        smol::spawn(future).detach();
+        if let Err(future) = own_thread::spawn(future) {
+            smol::spawn(future).detach();
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::client::{
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
-use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{ConnectError, Error};
 
 /// What a handler for input promises.
@@ -34,15 +34,11 @@ pub struct Client<R: Runtime> {
 }
 
 /// Closes the connection when the last handle is gone.
-struct Guard {
-    core: Arc<ClientCore<Answer>>,
-    wakeup: Arc<Wakeup>,
-}
+struct Guard(Arc<ClientCore<Answer>>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.core.close();
-        self.wakeup.wake();
+        self.0.close();
     }
 }
 
@@ -100,7 +96,7 @@ impl<R: Runtime> Client<R> {
 
     /// What was ignored so far: answers that came late, lines that were no messages.
     pub fn counters(&self) -> windlass::Counters {
-        self.core.hub().machine.counters()
+        self.core.counters()
     }
 
     /// Why the connection is over, if it is.
@@ -144,7 +140,6 @@ impl<R: Runtime> Client<R> {
 
     fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<InFlight, Error> {
         let call = self.core.start(method, params, &self.style.options, token)?;
-        self.guard.wakeup.wake();
         Ok(InFlight { call, guard: Some(self.guard.clone()) })
     }
 
@@ -152,7 +147,6 @@ impl<R: Runtime> Client<R> {
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
         let feed = Feed::new();
         let call = self.core.listen(filter, &self.style.options, feed.clone())?;
-        self.guard.wakeup.wake();
         let in_flight = InFlight { call, guard: Some(self.guard.clone()) };
         let honoured = poll_fn(|context| feed.poll_begun(context)).await?;
         Ok(Subscription { feed, honoured, _in_flight: in_flight })
@@ -161,14 +155,12 @@ impl<R: Runtime> Client<R> {
     /// Tells a legacy server that the roots have changed.
     pub async fn notify_roots_changed(&self) -> Result<(), Error> {
         self.core.notify_roots_changed()?;
-        self.guard.wakeup.wake();
         Ok(())
     }
 
     /// Closes the connection, and returns when a child is gone.
     pub async fn close(self) -> CloseReason {
         self.core.close();
-        self.guard.wakeup.wake();
         poll_fn(|context| self.core.poll_closed(context)).await
     }
 
@@ -193,8 +185,7 @@ impl InFlight {
 impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(guard) = self.guard.take() {
-            guard.core.cancel(self.call, "the caller does not wait any more");
-            guard.wakeup.wake();
+            guard.0.cancel(self.call, "the caller does not wait any more");
         }
     }
 }
@@ -315,12 +306,14 @@ impl<R: Runtime> ClientBuilder<R> {
     ///
     /// When the server cannot be started, or there is no common protocol version.
     pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
-        let core = ClientCore::new(self.settings, to.into());
         let wakeup = Arc::new(Wakeup::default());
-        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), wakeup: wakeup.clone(), runtime: PhantomData });
-        R::spawn(drive::<R, _>(driven, wakeup.clone()));
+        let waking = wakeup.clone();
+        let wake = Box::new(move || waking.wake());
+        let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), runtime: PhantomData });
+        R::spawn(drive::<R, _>(driven, wakeup));
         // The guard exists from here on, so that dropping this future ends the attempt.
-        let guard = Arc::new(Guard { core: core.clone(), wakeup });
+        let guard = Arc::new(Guard(core.clone()));
         if let Err(error) = poll_fn(|context| core.poll_ready(context)).await {
             // A program may exit on this error, and then nobody would be there to end the child.
             poll_fn(|context| core.poll_closed(context)).await;
@@ -332,36 +325,30 @@ impl<R: Runtime> ClientBuilder<R> {
 
 struct DrivenClient<R> {
     core: Arc<ClientCore<Answer>>,
-    wakeup: Arc<Wakeup>,
     runtime: PhantomData<R>,
 }
 
-impl<R: Runtime> Driven for DrivenClient<R> {
-    fn turn(self: &Arc<Self>) -> Interest {
+impl<R: Runtime> Turned for DrivenClient<R> {
+    fn turn(self: &Arc<Self>) -> Turn {
         let mut actions = Vec::new();
-        loop {
-            let interest = self.core.turn(&mut actions);
-            if actions.is_empty() {
-                return interest;
-            }
-            for action in actions.drain(..) {
-                let Some((reply, request)) = self.core.perform(action) else { continue };
-                let wakeup = self.wakeup.clone();
-                let answering = Answering::new(self.core.clone(), reply, move || wakeup.wake());
-                let handler = self.core.inputs.for_request(&request).cloned();
-                // The handler is called by the task, so that it cannot hold up or end the driver.
-                R::spawn(async move {
-                    answering.answer(match handler {
-                        Some(handler) => handler(*request).await,
-                        None => Err(no_handler()),
-                    });
+        let interest = self.core.turn(&mut actions);
+        let acted = actions.len();
+        for action in actions {
+            let Some((reply, request)) = self.core.perform(action) else { continue };
+            let answering = Answering::new(self.core.clone(), reply);
+            let handler = self.core.inputs.for_request(&request).cloned();
+            // The handler is called by the task, so that it cannot hold up or end the driver.
+            R::spawn(async move {
+                answering.answer(match handler {
+                    Some(handler) => handler(*request).await,
+                    None => Err(no_handler()),
                 });
-            }
-            if interest.finished {
-                return interest;
-            }
+            });
         }
+        Turn { interest, acted }
     }
+}
 
+impl<R: Runtime> Driven for DrivenClient<R> {
     driven_by_hub!();
 }

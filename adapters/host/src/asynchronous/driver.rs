@@ -1,6 +1,7 @@
 //! One future per connection: it lets the machine work, and waits for its stream, its deadline and its callers.
 
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -8,13 +9,14 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
-use crate::hub::{Driven, Interest};
+use crate::hub::Interest;
+use crate::shared::{Turn, Turned};
 
 /// After this many rounds without waiting, others get a turn on the thread.
 const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over.
-pub(super) async fn drive<R: Runtime, D: Driven>(driven: Arc<D>, wakeup: Arc<Wakeup>) {
+pub(super) async fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) {
     let mut driver = Driver::<R> { stream: None, timer: None, clock: driven.clock() };
     poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
 }
@@ -32,14 +34,17 @@ struct Stream<R: Runtime> {
 }
 
 impl<R: Runtime> Driver<R> {
-    fn poll<D: Driven>(&mut self, driven: &Arc<D>, wakeup: &Wakeup, context: &mut Context<'_>) -> Poll<()> {
+    fn poll<D: Turned>(&mut self, driven: &Arc<D>, wakeup: &Wakeup, context: &mut Context<'_>) -> Poll<()> {
         // First of all, so that a call which comes while this runs is not missed.
         wakeup.register(context.waker());
         for _ in 0..FAIR_ROUNDS {
-            let interest = driven.turn();
+            let Turn { interest, acted } = driven.turn();
             self.watch_stream(driven);
             if interest.finished {
                 return Poll::Ready(());
+            }
+            if acted > 0 {
+                continue;
             }
             if !self.poll_once(driven, interest, context) {
                 return Poll::Pending;
@@ -50,7 +55,7 @@ impl<R: Runtime> Driver<R> {
     }
 
     /// Watches the stream that the machine has now. One that is gone is let go, so that it is really closed.
-    fn watch_stream<D: Driven>(&mut self, driven: &Arc<D>) {
+    fn watch_stream<D: Turned>(&mut self, driven: &Arc<D>) {
         let current = driven.stream();
         if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|(conn, ..)| *conn) {
             return;
@@ -66,7 +71,7 @@ impl<R: Runtime> Driver<R> {
     }
 
     /// Does what can be done now; false if that was nothing, so that it is time to wait.
-    fn poll_once<D: Driven>(&mut self, driven: &Arc<D>, interest: Interest, context: &mut Context<'_>) -> bool {
+    fn poll_once<D: Turned>(&mut self, driven: &Arc<D>, interest: Interest, context: &mut Context<'_>) -> bool {
         let mut progress = false;
         if let Some(stream) = &self.stream {
             if interest.write {
@@ -74,8 +79,17 @@ impl<R: Runtime> Driver<R> {
                 progress |= R::poll_io(&stream.output, Direction::Write, context, flush).is_ready();
             }
             if interest.read {
-                match R::poll_io(&stream.input, Direction::Read, context, &mut || driven.read()) {
-                    Poll::Ready(Ok(())) => progress = true,
+                // Whether something came does not depend on whether there may be more.
+                let mut count = 0;
+                let read = &mut || {
+                    let reading = driven.read();
+                    count += reading.count;
+                    if reading.exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                };
+                let outcome = R::poll_io(&stream.input, Direction::Read, context, read);
+                progress |= count > 0;
+                match outcome {
+                    Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
                         driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
                         progress = true;

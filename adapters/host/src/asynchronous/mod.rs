@@ -17,6 +17,10 @@ use std::time::Instant;
 
 #[cfg(feature = "async-io")]
 pub mod async_io;
+#[cfg(feature = "async-io")]
+mod own_reactor;
+#[cfg(feature = "async-io")]
+pub mod own_thread;
 
 pub use crate::hub::Direction;
 pub use client::{Client, ClientBuilder, Subscription};

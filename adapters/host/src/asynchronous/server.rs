@@ -14,11 +14,11 @@ use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::completion::Slot;
 use crate::endpoint::{Connector, Endpoint};
-use crate::hub::{Driven, Interest, driven_by_hub};
 use crate::server::{
     Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
     server_settings, start_call,
 };
+use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{Error, ServeError};
 
 /// What is registered for a tool, a resource, a prompt or a completion.
@@ -217,7 +217,8 @@ impl<R: Runtime> ServerBuilder<R> {
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
         let wakeup = Arc::new(Wakeup::default());
         let wake = wakeup.clone();
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(move || wake.wake()), false)?;
+        let wake = Box::new(move || wake.wake());
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         Ok(Server { core, runtime: PhantomData })
@@ -288,35 +289,31 @@ struct DrivenServer<R> {
     runtime: PhantomData<R>,
 }
 
-impl<R: Runtime> Driven for DrivenServer<R> {
-    fn turn(self: &Arc<Self>) -> Interest {
+impl<R: Runtime> Turned for DrivenServer<R> {
+    fn turn(self: &Arc<Self>) -> Turn {
         let mut actions = Vec::new();
-        loop {
-            let interest = self.core.turn(&mut actions);
-            if actions.is_empty() {
-                return interest;
-            }
-            for action in actions.drain(..) {
-                match action {
-                    ServerAction::Finish(token) => token.finish(),
-                    ServerAction::Cancel(cancellation) => cancellation.cancel(),
-                    ServerAction::Invoke(reply, handler, invocation, cancellation) => {
-                        let core = self.core.clone();
-                        let context = Context::new(invocation, cancellation, core.clone());
-                        let responding = Responding::new(core, reply);
-                        // The handler is called by the task, so that it cannot hold up or end the driver.
-                        R::spawn(async move {
-                            let outcome = handler(context.clone()).await;
-                            responding.respond(context.outcome(outcome));
-                        });
-                    }
+        let interest = self.core.turn(&mut actions);
+        let acted = actions.len();
+        for action in actions {
+            match action {
+                ServerAction::Finish(token) => token.finish(),
+                ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Invoke(reply, handler, invocation, cancellation) => {
+                    let core = self.core.clone();
+                    let context = Context::new(invocation, cancellation, core.clone());
+                    let responding = Responding::new(core, reply);
+                    // The handler is called by the task, so that it cannot hold up or end the driver.
+                    R::spawn(async move {
+                        let outcome = handler(context.clone()).await;
+                        responding.respond(context.outcome(outcome));
+                    });
                 }
             }
-            if interest.finished {
-                return interest;
-            }
         }
+        Turn { interest, acted }
     }
+}
 
+impl<R: Runtime> Driven for DrivenServer<R> {
     driven_by_hub!();
 }

@@ -19,7 +19,7 @@ use crate::client::{
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
-use crate::hub::{Driven, Interest, driven_by_hub};
+use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{ConnectError, Error};
 
 /// What a handler for input gives.
@@ -34,12 +34,15 @@ pub struct Client<D: Drive> {
 }
 
 /// Closes the connection when the last handle is gone.
-struct Guard<D: Drive>(Arc<Engine<D, DrivenClient>>);
+struct Guard<D: Drive> {
+    core: Arc<ClientCore<Answer>>,
+    engine: Arc<Engine<D, DrivenClient>>,
+}
 
 impl<D: Drive> Drop for Guard<D> {
     fn drop(&mut self) {
-        self.0.driven.core.close();
-        self.0.turn_if_free();
+        self.core.close();
+        self.engine.turn_if_free();
     }
 }
 
@@ -97,7 +100,7 @@ impl<D: Drive> Client<D> {
 
     /// What was ignored so far: answers that came late, lines that were no messages.
     pub fn counters(&self) -> windlass::Counters {
-        self.core.hub().machine.counters()
+        self.core.counters()
     }
 
     /// Why the connection is over, if it is.
@@ -136,20 +139,17 @@ impl<D: Drive> Client<D> {
     }
 
     fn engine(&self) -> &Engine<D, DrivenClient> {
-        &self.guard.0
+        &self.guard.engine
     }
 
     fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<CallId, Error> {
-        let call = self.core.start(method, params, &self.style.options, token)?;
-        self.engine().wake();
-        Ok(call)
+        Ok(self.core.start(method, params, &self.style.options, token)?)
     }
 
     /// Subscribes to changes, in either era. The subscription ends when it is dropped.
     pub fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription<D>, Error> {
         let feed = Feed::new();
         let call = self.core.listen(filter, &self.style.options, feed.clone())?;
-        self.engine().wake();
         let honoured = self.engine().wait(|context| feed.poll_begun(context))?;
         Ok(Subscription { feed, honoured, call, guard: self.guard.clone() })
     }
@@ -177,7 +177,6 @@ impl<D: Drive> Client<D> {
     /// Closes the connection, and returns when a child is gone.
     pub fn close(self) -> CloseReason {
         self.core.close();
-        self.engine().wake();
         self.engine().wait(|context| self.core.poll_closed(context))
     }
 
@@ -207,14 +206,14 @@ impl<D: Drive> Iterator for Subscription<D> {
 
     /// Waits for the next change; `None` when the server has ended the subscription or the connection is over.
     fn next(&mut self) -> Option<ServerNotification> {
-        self.guard.0.wait(|context| self.feed.poll_next(context))
+        self.guard.engine.wait(|context| self.feed.poll_next(context))
     }
 }
 
 impl<D: Drive> Drop for Subscription<D> {
     fn drop(&mut self) {
-        self.guard.0.driven.core.cancel(self.call, "the subscriber does not listen any more");
-        self.guard.0.turn_if_free();
+        self.guard.core.cancel(self.call, "the subscriber does not listen any more");
+        self.guard.engine.turn_if_free();
     }
 }
 
@@ -303,20 +302,18 @@ impl<D: Drive> ClientBuilder<D> {
     /// When the server cannot be started, or there is no common protocol version.
     pub fn connect(self, to: impl Into<Connector>) -> Result<Client<D>, ConnectError> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
-        let core = ClientCore::new(self.settings, to.into());
-        let driven =
-            Arc::new(DrivenClient { core: core.clone(), pool: Pool::default(), wake: Box::new(drive.waker()) });
-        let engine = Engine::new(drive, driven);
+        let wake = Box::new(drive.waker());
+        let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
+        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), pool: Pool::default() }));
         if D::OWN_THREAD {
-            engine.expect_leader();
             let engine = engine.clone();
             let thread = thread::Builder::new().name("windlass-client".into());
-            thread.spawn(move || engine.run()).map_err(|error| not_opened(&error))?;
+            thread.spawn(move || engine.keep()).map_err(|error| not_opened(&error))?;
         }
-        let guard = Arc::new(Guard(engine));
-        if let Err(error) = guard.0.wait(|context| core.poll_ready(context)) {
+        let guard = Arc::new(Guard { core: core.clone(), engine });
+        if let Err(error) = guard.engine.wait(|context| core.poll_ready(context)) {
             // A program may exit on this error, and then nobody would be there to end the child.
-            guard.0.wait(|context| core.poll_closed(context));
+            guard.engine.wait(|context| core.poll_closed(context));
             return Err(error);
         }
         Ok(Client { core, guard, style: CallStyle::default() })
@@ -331,34 +328,28 @@ fn not_opened(error: &io::Error) -> ConnectError {
 struct DrivenClient {
     core: Arc<ClientCore<Answer>>,
     pool: Pool,
-    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Turned for DrivenClient {
+    fn turn(self: &Arc<Self>) -> Turn {
+        let mut actions = Vec::new();
+        let interest = self.core.turn(&mut actions);
+        let acted = actions.len();
+        for action in actions {
+            let Some((reply, request)) = self.core.perform(action) else { continue };
+            let core = self.core.clone();
+            self.pool.run(move || {
+                let answering = Answering::new(core.clone(), reply);
+                answering.answer(match core.inputs.for_request(&request) {
+                    Some(handler) => handler(*request),
+                    None => Err(no_handler()),
+                });
+            });
+        }
+        Turn { interest, acted }
+    }
 }
 
 impl Driven for DrivenClient {
-    fn turn(self: &Arc<Self>) -> Interest {
-        let mut actions = Vec::new();
-        loop {
-            let interest = self.core.turn(&mut actions);
-            if actions.is_empty() {
-                return interest;
-            }
-            for action in actions.drain(..) {
-                let Some((reply, request)) = self.core.perform(action) else { continue };
-                let this = self.clone();
-                self.pool.run(move || {
-                    let wake = this.clone();
-                    let answering = Answering::new(this.core.clone(), reply, move || (wake.wake)());
-                    answering.answer(match this.core.inputs.for_request(&request) {
-                        Some(handler) => handler(*request),
-                        None => Err(no_handler()),
-                    });
-                });
-            }
-            if interest.finished {
-                return interest;
-            }
-        }
-    }
-
     driven_by_hub!();
 }

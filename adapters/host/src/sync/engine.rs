@@ -1,59 +1,67 @@
-//! Driving a machine from the threads that wait for it: one leads, the others follow.
+//! Driving a client from the threads that wait for it: one leads, the others follow.
 //!
 //! The leader waits for the stream and lets the machine work; followers are parked until their own call is done or the
 //! leader steps down and it is their turn. A single caller therefore needs no other thread, and no switch between
 //! threads stands between it and its answer.
+//!
+//! A follower is never forgotten: it joins under the lock while there is a leader, and a leader steps down under the
+//! same lock, which wakes the first follower. One that is woken but has its answer by then wakes the next as it leaves.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::thread::{self, Thread, ThreadId};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use windlass::{ConnError, ConnErrorKind};
+use super::Drive;
+use super::attend::Post;
+use crate::shared::{Turn, Turned};
+use crate::thread_waker::{of_this_thread, park_until};
 
-use super::{Direction, Drive, Ready, Stream};
-use crate::hub::Driven;
-use crate::thread_waker::ThreadWaker;
+/// For how long nobody has to lead before the thread that a connection has of its own does. It is what the server's
+/// notifications may wait after the last call.
+const UNATTENDED: Duration = Duration::from_millis(1);
 
-/// A machine with its way to wait.
-pub(super) struct Engine<D: Drive, M: Driven> {
-    pub(super) driven: Arc<M>,
-    drive: Mutex<D>,
-    waker: D::Waker,
+/// A machine with those who wait for it.
+pub(super) struct Engine<D: Drive, M: Turned> {
+    post: Post<D, M>,
     leadership: Mutex<Leadership>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Leader {
-    Thread(ThreadId),
-    /// A thread that is being started for it.
-    Expected,
+    /// Whether the last answers were for many: their callers are about to call again, and are let do so before what
+    /// they have to say is written together.
+    crowded: AtomicBool,
 }
 
 #[derive(Default)]
 struct Leadership {
-    leader: Option<Leader>,
-    followers: VecDeque<Thread>,
+    leader: Option<ThreadId>,
+    followers: BTreeMap<u64, Thread>,
+    next_follower: u64,
+    /// How often somebody began or ceased to lead.
+    changes: u64,
+    /// The connection's own thread, if it has one, and whether it sleeps until it is told.
+    keeper: Option<Thread>,
+    keeper_sleeps: bool,
+    /// Whether the connection is over.
+    over: bool,
 }
 
 /// Leads until it is dropped, also by a panic; then whoever waits next has to.
-struct Leading<'a, D: Drive, M: Driven> {
-    engine: &'a Engine<D, M>,
-    this: &'a Thread,
-}
+struct Leading<'a, D: Drive, M: Turned>(&'a Engine<D, M>);
 
-impl<D: Drive, M: Driven> Drop for Leading<'_, D, M> {
+impl<D: Drive, M: Turned> Drop for Leading<'_, D, M> {
     fn drop(&mut self) {
-        self.engine.leadership().leader = None;
-        self.engine.leave(self.this);
+        let mut leadership = self.0.leadership();
+        leadership.leader = None;
+        leadership.changes += 1;
+        self.0.hand_on(leadership);
     }
 }
 
-impl<D: Drive, M: Driven> Engine<D, M> {
+impl<D: Drive, M: Turned> Engine<D, M> {
     pub(super) fn new(drive: D, driven: Arc<M>) -> Arc<Self> {
-        let waker = drive.waker();
-        Arc::new(Self { driven, drive: Mutex::new(drive), waker, leadership: Mutex::default() })
+        let post = Post::new(drive, driven);
+        Arc::new(Self { post, leadership: Mutex::default(), crowded: AtomicBool::new(false) })
     }
 
     /// Waits until `poll` is ready, driving the machine if nobody else does.
@@ -63,65 +71,70 @@ impl<D: Drive, M: Driven> Engine<D, M> {
 
     /// The same, with a time at which `poll` is asked in any case.
     pub(super) fn wait_until<V>(&self, mut poll: impl FnMut(&mut Context<'_>) -> Poll<V>, until: Option<Instant>) -> V {
-        let this = thread::current();
-        let waker = Waker::from(Arc::new(ThreadWaker(this.clone())));
+        let waker = of_this_thread();
         let mut context = Context::from_waker(&waker);
+        let mut following = None;
         loop {
             if let Poll::Ready(value) = poll(&mut context) {
-                self.leave(&this);
+                if let Some(number) = following {
+                    self.leave(number);
+                }
                 return value;
             }
+            let this = thread::current();
             let mut leadership = self.leadership();
-            match leadership.leader {
-                None => {
-                    let leading = self.take_lead(leadership, &this);
-                    let value = self.lead(|| poll(&mut context), until);
-                    drop(leading);
-                    match value {
-                        Some(value) => return value,
-                        // The connection is over; what is waited for comes from elsewhere.
-                        None => return park_until(poll, &mut context),
-                    }
+            // A callback of the leader's may wait for a call of its own: it leads on.
+            if leadership.leader.is_none() || leadership.leader == Some(this.id()) {
+                if let Some(number) = following.take() {
+                    leadership.followers.remove(&number);
                 }
-                // A callback of the leader's waits for a call of its own: it leads on.
-                Some(leader) if leader == Leader::Thread(this.id()) => {
-                    drop(leadership);
-                    return match self.lead(|| poll(&mut context), until) {
-                        Some(value) => value,
-                        None => park_until(poll, &mut context),
-                    };
-                }
-                Some(_) => {
-                    if !leadership.followers.iter().any(|follower| follower.id() == this.id()) {
-                        leadership.followers.push_back(this.clone());
-                    }
-                    drop(leadership);
-                    match until {
-                        Some(until) => thread::park_timeout(until.saturating_duration_since(Instant::now())),
-                        None => thread::park(),
-                    }
-                }
+                let leading = self.take_lead(leadership, this.id());
+                let value = self.lead(|_| poll(&mut context), until);
+                drop(leading);
+                // Without a value the connection is over; what is waited for comes from elsewhere.
+                return value.unwrap_or_else(|| park_until(poll));
+            }
+            following.get_or_insert_with(|| leadership.follow(this));
+            drop(leadership);
+            match until {
+                Some(until) => thread::park_timeout(until.saturating_duration_since(Instant::now())),
+                None => thread::park(),
             }
         }
     }
 
-    /// From now on the thread that will call [`run`](Self::run) leads, and no other.
-    pub(super) fn expect_leader(&self) {
-        self.leadership().leader = Some(Leader::Expected);
-    }
-
-    /// Drives the machine until the connection is over, for a thread that does nothing else.
-    pub(super) fn run(&self) {
+    /// Drives the machine whenever nobody else does, until the connection is over, for a thread that does nothing else.
+    ///
+    /// Callers that call again and again lead themselves: this thread only looks from time to time whether they still
+    /// do, and steps back as soon as it has led for one of them.
+    pub(super) fn keep(&self) {
         let this = thread::current();
-        let _leading = self.take_lead(self.leadership(), &this);
-        let _: Option<()> = self.lead(|| Poll::Pending, None);
-    }
-
-    /// Somebody changed the machine: whoever drives it looks again.
-    pub(super) fn wake(&self) {
-        let leader = self.leadership().leader;
-        if leader.is_some_and(|leader| leader != Leader::Thread(thread::current().id())) {
-            (self.waker)();
+        self.leadership().keeper = Some(this.clone());
+        let mut seen = None;
+        loop {
+            let mut leadership = self.leadership();
+            leadership.keeper_sleeps = false;
+            if leadership.over {
+                return;
+            }
+            let changes = leadership.changes;
+            if seen.replace(changes) != Some(changes) {
+                drop(leadership);
+                thread::park_timeout(UNATTENDED);
+            } else if leadership.leader.is_none() {
+                let _leading = self.take_lead(leadership, this.id());
+                let stepped_back = |acted| match acted > 0 && !self.leadership().followers.is_empty() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                };
+                self.lead(stepped_back, None);
+            } else {
+                // Somebody waits for long. It will tell when it is done.
+                leadership.keeper_sleeps = true;
+                drop(leadership);
+                thread::park();
+                seen = None;
+            }
         }
     }
 
@@ -129,70 +142,87 @@ impl<D: Drive, M: Driven> Engine<D, M> {
     pub(super) fn turn_if_free(&self) {
         let leadership = self.leadership();
         if leadership.leader.is_some() {
-            drop(leadership);
-            return self.wake();
+            return;
         }
         // As the leader: one that came meanwhile would wait for its stream, and miss what is completed here.
-        let this = thread::current();
-        let _leading = self.take_lead(leadership, &this);
-        self.driven.turn();
-    }
-
-    fn take_lead<'a>(&'a self, mut leadership: MutexGuard<'_, Leadership>, this: &'a Thread) -> Leading<'a, D, M> {
-        leadership.leader = Some(Leader::Thread(this.id()));
-        Leading { engine: self, this }
-    }
-
-    /// Leads until `poll` is ready; `None` when the connection is over before.
-    fn lead<V>(&self, mut poll: impl FnMut() -> Poll<V>, until: Option<Instant>) -> Option<V> {
+        let _leading = self.take_lead(leadership, thread::current().id());
         loop {
-            let interest = self.driven.turn();
-            if let Poll::Ready(value) = poll() {
+            let Turn { interest, acted } = self.post.driven.turn();
+            if interest.finished {
+                return self.finish();
+            }
+            if acted == 0 {
+                return;
+            }
+        }
+    }
+
+    fn take_lead(&self, mut leadership: MutexGuard<'_, Leadership>, this: ThreadId) -> Option<Leading<'_, D, M>> {
+        if leadership.leader == Some(this) {
+            return None;
+        }
+        leadership.leader = Some(this);
+        leadership.changes += 1;
+        Some(Leading(self))
+    }
+
+    /// Leads until `poll`, which is told how much there was to do, is ready; `None` when the connection is over before.
+    fn lead<V>(&self, mut poll: impl FnMut(usize) -> Poll<V>, until: Option<Instant>) -> Option<V> {
+        if self.crowded.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        loop {
+            let Turn { interest, acted } = self.post.driven.turn();
+            if acted > 0 {
+                self.crowded.store(acted > 1, Ordering::Relaxed);
+            }
+            if let Poll::Ready(value) = poll(acted) {
                 return Some(value);
             }
             if interest.finished {
-                self.drive().forget();
+                self.finish();
                 return None;
             }
-            let stream = self.driven.stream().map(|(conn, input, output)| Stream { conn, input, output });
-            let deadline = interest.deadline.map(|deadline| self.driven.clock().until(deadline));
-            let until = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let at_most = deadline.into_iter().chain(until).min();
-            let wanted = Ready { read: interest.read, write: interest.write };
-            let waited = self.drive().wait(stream.as_ref(), wanted, at_most);
-            match (waited, stream) {
-                (Ok(ready), _) => {
-                    if ready.write && self.driven.flush().is_err() {
-                        self.drive().exhausted(Direction::Write);
-                    }
-                    if ready.read && self.driven.read().is_err() {
-                        self.drive().exhausted(Direction::Read);
-                    }
+            match acted {
+                0 => {
+                    let at_most = until.map(|until| until.saturating_duration_since(Instant::now()));
+                    self.post.attend(interest, at_most);
                 }
-                (Err(error), Some(stream)) => {
-                    self.driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
-                }
-                (Err(_), None) => {}
-            }
-            if interest.deadline.is_some_and(|deadline| self.driven.clock().until(deadline).is_zero()) {
-                self.driven.handle_timeout();
+                1 => {}
+                _ => thread::yield_now(),
             }
         }
     }
 
-    /// A thread is done waiting. If nobody leads, the next one has to.
-    fn leave(&self, this: &Thread) {
+    fn finish(&self) {
+        self.post.forget();
         let mut leadership = self.leadership();
-        leadership.followers.retain(|follower| follower.id() != this.id());
-        if leadership.leader.is_none() {
-            if let Some(next) = leadership.followers.front() {
-                next.unpark();
-            }
+        leadership.over = true;
+        if let Some(keeper) = &leadership.keeper {
+            keeper.unpark();
         }
     }
 
-    fn drive(&self) -> MutexGuard<'_, D> {
-        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A follower is done waiting. If nobody leads, the next one has to.
+    fn leave(&self, number: u64) {
+        let mut leadership = self.leadership();
+        leadership.followers.remove(&number);
+        if leadership.leader.is_none() {
+            self.hand_on(leadership);
+        }
+    }
+
+    /// Wakes whoever is next to lead.
+    fn hand_on(&self, mut leadership: MutexGuard<'_, Leadership>) {
+        let next = leadership.followers.first_key_value().map(|(_, next)| next.clone());
+        let next = next.or_else(|| match std::mem::take(&mut leadership.keeper_sleeps) {
+            true => leadership.keeper.clone(),
+            false => None,
+        });
+        drop(leadership);
+        if let Some(next) = next {
+            next.unpark();
+        }
     }
 
     fn leadership(&self) -> MutexGuard<'_, Leadership> {
@@ -200,11 +230,11 @@ impl<D: Drive, M: Driven> Engine<D, M> {
     }
 }
 
-fn park_until<V>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<V>, context: &mut Context<'_>) -> V {
-    loop {
-        if let Poll::Ready(value) = poll(context) {
-            return value;
-        }
-        thread::park();
+impl Leadership {
+    fn follow(&mut self, thread: Thread) -> u64 {
+        let number = self.next_follower;
+        self.next_follower += 1;
+        self.followers.insert(number, thread);
+        number
     }
 }

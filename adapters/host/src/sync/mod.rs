@@ -3,8 +3,11 @@
 //! The two differ in how they wait for a descriptor, and in who waits: that is [`Drive`], and all that an adapter
 //! writes. Everything else is here, once.
 
+mod attend;
 mod client;
+mod crew;
 mod engine;
+mod habits;
 mod pool;
 mod server;
 
@@ -22,7 +25,8 @@ pub use server::{Handler, Server, ServerBuilder};
 
 /// What an adapter has to know of its way to wait.
 pub trait Drive: Sized + Send + 'static {
-    /// Whether a client has a thread of its own that drives it. Without one, the threads that wait for calls do.
+    /// Whether a client has a thread of its own, which drives it while nobody waits. The threads that wait for calls do
+    /// so themselves, with or without it.
     const OWN_THREAD: bool;
 
     /// Ends the waiting from another thread.

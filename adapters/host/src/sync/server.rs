@@ -10,15 +10,14 @@ use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
 use super::Drive;
-use super::engine::Engine;
-use super::pool::Pool;
+use super::crew::Crew;
 use crate::completion::Slot;
 use crate::endpoint::{Connector, Endpoint};
-use crate::hub::{Driven, Interest, driven_by_hub};
 use crate::server::{
-    Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
-    server_settings, start_call,
+    Context, ResourceRequest, ServerCore, ServerSettings, arguments, server_handle, server_settings, start_call,
 };
+use crate::shared::{Driven, Manners, driven_by_hub};
+use crate::thread_waker::park_until;
 use crate::{Error, ServeError};
 
 /// What is registered for a tool, a resource, a prompt or a completion.
@@ -27,12 +26,12 @@ pub type Handler = Arc<dyn Fn(Context) -> Result<Reply, HandlerError> + Send + S
 /// A running server. Clones are the same server.
 pub struct Server<D: Drive> {
     core: Arc<ServerCore<Handler>>,
-    engine: Arc<Engine<D, DrivenServer>>,
+    crew: Arc<Crew<D>>,
 }
 
 impl<D: Drive> Clone for Server<D> {
     fn clone(&self) -> Self {
-        Self { core: self.core.clone(), engine: self.engine.clone() }
+        Self { core: self.core.clone(), crew: self.crew.clone() }
     }
 }
 
@@ -108,7 +107,7 @@ impl<D: Drive> Server<D> {
     {
         let slot = Slot::of::<M>(None);
         start_call(&self.core, M::NAME, params, &Default::default(), slot.clone())?;
-        self.engine.wait(|context| slot.poll(context))
+        park_until(|context| slot.poll(context))
     }
 
     /// Ends the connection, and returns when the last words are written.
@@ -119,11 +118,12 @@ impl<D: Drive> Server<D> {
 
     /// Waits until the connection is over.
     pub fn wait_closed(&self) -> Result<(), ServeError> {
-        ServeError::from_close(self.engine.wait(|context| self.core.poll_closed(context)))
+        ServeError::from_close(park_until(|context| self.core.poll_closed(context)))
     }
 }
 
-/// Fills a server and starts it. Handlers run on threads of their own, as many at once as there are requests.
+/// Fills a server and starts it. Handlers that take long run on threads of their own, as many at once as there are
+/// requests; short ones run where requests are read.
 pub struct ServerBuilder<D: Drive> {
     settings: ServerSettings<Handler>,
     drive: std::marker::PhantomData<D>,
@@ -204,17 +204,17 @@ impl<D: Drive> ServerBuilder<D> {
     /// When the system has no entropy, no descriptor or no thread to give.
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let server = self.set_up(endpoint)?;
-        let engine = server.engine.clone();
-        engine.expect_leader();
-        thread::Builder::new().name("windlass-server".into()).spawn(move || engine.run())?;
+        let crew = server.crew.clone();
+        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
         Ok(server)
     }
 
     fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let drive = D::new()?;
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Box::new(drive.waker()), true)?;
-        let driven = Arc::new(DrivenServer { core: core.clone(), pool: Pool::default() });
-        Ok(Server { core, engine: Engine::new(drive, driven) })
+        let wake = Box::new(drive.waker());
+        let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::AlwaysWrite, wake)?;
+        let crew = Crew::new(drive, Arc::new(DrivenServer { core: core.clone() }));
+        Ok(Server { core, crew })
     }
 
     /// Serves a stream until its client is done, on this thread.
@@ -223,7 +223,9 @@ impl<D: Drive> ServerBuilder<D> {
     ///
     /// When the connection ends in another way than by the client closing it.
     pub fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
-        self.set_up(endpoint)?.wait_closed()
+        let server = self.set_up(endpoint)?;
+        server.crew.run();
+        server.wait_closed()
     }
 
     /// Serves standard input and output until the client is done, on this thread. From then on nothing else in the
@@ -269,38 +271,10 @@ handlers! {
     completion_handler(of_completion: CompleteParams) -> CompleteResult;
 }
 
-struct DrivenServer {
-    core: Arc<ServerCore<Handler>>,
-    pool: Pool,
+pub(super) struct DrivenServer {
+    pub(super) core: Arc<ServerCore<Handler>>,
 }
 
 impl Driven for DrivenServer {
-    fn turn(self: &Arc<Self>) -> Interest {
-        let mut actions = Vec::new();
-        loop {
-            let interest = self.core.turn(&mut actions);
-            if actions.is_empty() {
-                return interest;
-            }
-            for action in actions.drain(..) {
-                match action {
-                    ServerAction::Finish(token) => token.finish(),
-                    ServerAction::Cancel(cancellation) => cancellation.cancel(),
-                    ServerAction::Invoke(reply, handler, invocation, cancellation) => {
-                        let responding = Responding::new(self.core.clone(), reply);
-                        let context = Context::new(invocation, cancellation, self.core.clone());
-                        self.pool.run(move || {
-                            let outcome = handler(context.clone());
-                            responding.respond(context.outcome(outcome));
-                        });
-                    }
-                }
-            }
-            if interest.finished {
-                return interest;
-            }
-        }
-    }
-
     driven_by_hub!();
 }

@@ -1,0 +1,186 @@
+//! A hub that is shared by its driver and by those who call the machine.
+//!
+//! Whoever changes the machine need not wait for the driver to wake up: it writes what is to be written itself, and
+//! wakes the driver only for what nobody else can do. No wake-up is lost by that. The driver says that it waits, and
+//! until when, under the lock and at the end of its turn; a change comes either before that turn, which takes it in, or
+//! after it, and then whoever makes it sees that the driver waits and looks after the machine in its place.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use windlass::{ConnError, ConnId, Instant, Machine};
+
+use crate::Clock;
+use crate::hub::{Hub, Interest, Program, Reading};
+
+/// A hub with what its driver and the callers have to know of each other.
+pub(crate) struct Shared<M: Machine, P: Program<M>> {
+    pub(crate) hub: Hub<M>,
+    /// What came up while somebody else than the driver looked after the machine. The driver does it, in order.
+    left: Vec<P::Action>,
+    driver: Attention,
+    /// Whether much happens at once, so that it pays to leave writing to the driver, which writes all together.
+    crowded: bool,
+    /// How many changes wait for the driver's turn to be written.
+    unwritten: usize,
+    manners: Manners,
+}
+
+/// How many messages are written together at most. With fewer, more time goes into writing; with more, the peer has
+/// nothing to do meanwhile.
+const TOGETHER: usize = 16;
+
+/// What the driver is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attention {
+    /// It will take a turn before it waits.
+    Working,
+    /// It waits for the stream, and until then.
+    Waiting { until: Option<Instant> },
+}
+
+/// How callers behave on a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manners {
+    /// In a crowd the driver is woken, once, and writes for all. Where it runs among the callers that costs little.
+    LeaveCrowdsToDriver,
+    /// Callers write themselves whenever the driver waits.
+    WriteUnlessDriverWorks,
+    /// Callers always write themselves: the driver may be at work for a while.
+    AlwaysWrite,
+}
+
+/// What came of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) interest: Interest,
+    /// How much there was to do. If there was anything, the machine may have more to say, and is not waited for yet.
+    pub(crate) acted: usize,
+}
+
+impl<M: Machine, P: Program<M>> Shared<M, P> {
+    pub(crate) fn new(hub: Hub<M>, manners: Manners) -> Mutex<Self> {
+        let driver = Attention::Working;
+        Mutex::new(Self { hub, left: Vec::new(), driver, crowded: false, unwritten: 0, manners })
+    }
+
+    /// The driver's turn: lets the machine do all it can.
+    pub(crate) fn turn(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Interest {
+        actions.append(&mut self.left);
+        let interest = self.hub.turn(program, actions);
+        self.unwritten = 0;
+        if actions.is_empty() {
+            self.driver = Attention::Waiting { until: interest.deadline };
+        } else {
+            self.driver = Attention::Working;
+            self.crowded = actions.len() > 1;
+        }
+        interest
+    }
+
+    /// The driver reads. From then on it works, and the events of what came are its to tell, in order.
+    pub(crate) fn read(&mut self) -> Reading {
+        let reading = self.hub.read_available();
+        if reading.count > 0 {
+            self.driver = Attention::Working;
+        }
+        reading
+    }
+
+    /// After a change of the machine by somebody else than its driver. Returns whether the driver has to be woken.
+    pub(crate) fn changed(&mut self, program: &P) -> bool {
+        let Attention::Waiting { until } = self.driver else {
+            match self.manners {
+                // Not only to write: a machine that has too much to write has to notice.
+                Manners::AlwaysWrite => _ = self.hub.look(program, &mut self.left),
+                _ => self.changed_before_turn(),
+            }
+            return false;
+        };
+        if !(self.crowded && self.manners == Manners::LeaveCrowdsToDriver) {
+            let looked = self.hub.look(program, &mut self.left);
+            // A second change before the driver's next turn makes a crowd.
+            self.crowded = true;
+            let is_earlier = |deadline: Option<Instant>| match (deadline, until) {
+                (Some(deadline), Some(until)) => deadline < until,
+                (deadline, None) => deadline.is_some(),
+                (None, Some(_)) => false,
+            };
+            if looked.is_some_and(|it| self.left.is_empty() && !it.write && !it.finished && !is_earlier(it.deadline)) {
+                return false;
+            }
+        }
+        self.driver = Attention::Working;
+        self.unwritten = 1;
+        true
+    }
+
+    /// After a change while the driver works, which will take its turn soon.
+    pub(crate) fn changed_before_turn(&mut self) {
+        self.unwritten += 1;
+        if self.unwritten >= TOGETHER {
+            self.hub.flush();
+            self.unwritten = 0;
+        }
+    }
+}
+
+/// Takes the lock. What a panic left behind is still a machine.
+pub(crate) fn lock<M: Machine, P: Program<M>>(shared: &Mutex<Shared<M, P>>) -> MutexGuard<'_, Shared<M, P>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A machine with its program, as far as a driver is concerned that does what the program wants done.
+pub(crate) trait Turned: Driven {
+    /// Lets the machine do all it can, and does what it wants done.
+    fn turn(self: &Arc<Self>) -> Turn;
+}
+
+/// A machine with its stream, as far as a driver is concerned.
+pub(crate) trait Driven: Send + Sync + 'static {
+    /// Writes what the stream takes; `WouldBlock` if that is not all.
+    fn flush(&self) -> io::Result<()>;
+    /// Reads what there is.
+    fn read(&self) -> Reading;
+    /// The deadline has come.
+    fn handle_timeout(&self);
+    /// The stream failed in the runtime's hands.
+    fn conn_failed(&self, conn: ConnId, error: ConnError);
+    /// The stream as it is now.
+    fn stream(&self) -> Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>;
+    /// The clock.
+    fn clock(&self) -> Clock;
+}
+
+/// What a driver does with a hub is the same whatever the program is.
+macro_rules! driven_by_hub {
+    () => {
+        fn flush(&self) -> std::io::Result<()> {
+            self.core.shared().hub.flush_or_block()
+        }
+
+        fn read(&self) -> $crate::hub::Reading {
+            self.core.shared().read()
+        }
+
+        fn handle_timeout(&self) {
+            self.core.shared().hub.handle_timeout();
+        }
+
+        fn conn_failed(&self, conn: windlass::ConnId, error: windlass::ConnError) {
+            self.core.shared().hub.conn_failed(conn, error);
+        }
+
+        fn stream(
+            &self,
+        ) -> Option<(windlass::ConnId, std::sync::Arc<std::os::fd::OwnedFd>, std::sync::Arc<std::os::fd::OwnedFd>)> {
+            self.core.shared().hub.stream().map(|(conn, input, output)| (conn, input.clone(), output.clone()))
+        }
+
+        fn clock(&self) -> $crate::Clock {
+            self.core.shared().hub.clock()
+        }
+    };
+}
+pub(crate) use driven_by_hub;

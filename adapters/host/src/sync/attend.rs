@@ -1,0 +1,61 @@
+//! What a thread does that waits for a machine's stream, whoever it is.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windlass::{ConnError, ConnErrorKind};
+
+use super::{Direction, Drive, Ready, Stream};
+use crate::Clock;
+use crate::hub::Interest;
+use crate::shared::Driven;
+
+/// A machine with its way to wait.
+pub(super) struct Post<D: Drive, M: Driven> {
+    pub(super) driven: Arc<M>,
+    drive: Mutex<D>,
+    clock: Clock,
+}
+
+impl<D: Drive, M: Driven> Post<D, M> {
+    pub(super) fn new(drive: D, driven: Arc<M>) -> Self {
+        let clock = driven.clock();
+        Self { driven, drive: Mutex::new(drive), clock }
+    }
+
+    /// Waits for what the machine is interested in, but no longer than this, and does it.
+    pub(super) fn attend(&self, interest: Interest, at_most: Option<Duration>) {
+        let stream = self.driven.stream().map(|(conn, input, output)| Stream { conn, input, output });
+        let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
+        let at_most = until_deadline.into_iter().chain(at_most).min();
+        let wanted = Ready { read: interest.read, write: interest.write };
+        let mut drive = self.drive();
+        match (drive.wait(stream.as_ref(), wanted, at_most), stream) {
+            (Ok(ready), _) => {
+                if ready.write && self.driven.flush().is_err() {
+                    drive.exhausted(Direction::Write);
+                }
+                if ready.read && self.driven.read().exhausted {
+                    drive.exhausted(Direction::Read);
+                }
+            }
+            (Err(error), Some(stream)) => {
+                self.driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+            }
+            (Err(_), None) => {}
+        }
+        drop(drive);
+        if interest.deadline.is_some_and(|deadline| deadline <= self.clock.now()) {
+            self.driven.handle_timeout();
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn forget(&self) {
+        self.drive().forget();
+    }
+
+    fn drive(&self) -> MutexGuard<'_, D> {
+        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,286 @@
+//! The threads of a server. One reads, and runs handlers itself: most are done in less time than it takes to wake
+//! another thread.
+//!
+//! A handler may take long all the same, and then requests and cancellations have to be read meanwhile. So there is a
+//! second thread on standby, which looks at the first once in a while and relieves it if it is still in the same
+//! handler. The relieved thread gives its answer and is done with reading; the new one gets a standby of its own.
+//! Handlers that are known to take long are left to the pool from the beginning.
+//!
+//! There is always exactly one reader: its shift has a number, which changes under the lock when it is relieved, and
+//! which it looks at under the lock after every handler. The standby sleeps for good only while no handler runs, and
+//! whoever begins one wakes it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use windlass::server::{Invocation, ReplyTo};
+
+use super::Drive;
+use super::attend::Post;
+use super::habits::Habits;
+use super::pool::Pool;
+use super::server::{DrivenServer, Handler};
+use crate::server::{Cancellation, Context, Responding, ServerAction, panicked};
+
+/// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// How long the reader may run short handlers one after another before it reads and writes again.
+const STRETCH: Duration = Duration::from_micros(500);
+
+/// How many handlers may be done with their answers not taken by the machine yet, each of which may be large, before
+/// no further ones are started.
+const MOST_ANSWERING: usize = 16;
+
+/// Those who serve one connection.
+pub(super) struct Crew<D: Drive> {
+    post: Post<D, DrivenServer>,
+    roster: Mutex<Roster>,
+    /// An answer has been taken.
+    answered: Condvar,
+    pool: Pool,
+}
+
+/// A request to be handled.
+pub(super) struct Job {
+    reply: ReplyTo,
+    handler: Handler,
+    invocation: Arc<Invocation>,
+    cancellation: Arc<Cancellation>,
+}
+
+/// A handler in the pool gives its answer.
+struct Answering<'a, D: Drive>(&'a Crew<D>);
+
+impl<'a, D: Drive> Answering<'a, D> {
+    fn new(crew: &'a Crew<D>) -> Self {
+        crew.roster().answering += 1;
+        Self(crew)
+    }
+}
+
+impl<D: Drive> Drop for Answering<'_, D> {
+    fn drop(&mut self) {
+        self.0.roster().answering -= 1;
+        self.0.answered.notify_one();
+    }
+}
+
+#[derive(Default)]
+struct Roster {
+    jobs: VecDeque<Job>,
+    /// The number of the reader's shift.
+    shift: u64,
+    /// How many handlers readers have begun, and which one runs.
+    begun: u64,
+    running: Option<usize>,
+    standby: Standby,
+    habits: Habits,
+    /// How many handlers in the pool are done and give their answers.
+    answering: usize,
+    /// Whether the connection is over.
+    over: bool,
+}
+
+#[derive(Default)]
+enum Standby {
+    #[default]
+    Absent,
+    Looking,
+    Asleep(Thread),
+}
+
+/// What became of the jobs.
+#[derive(PartialEq, Eq)]
+enum Work {
+    None,
+    Done,
+    /// It is time to read and write before the rest.
+    Left,
+    /// Somebody else reads now.
+    Relieved,
+}
+
+impl<D: Drive> Crew<D> {
+    pub(super) fn new(drive: D, driven: Arc<DrivenServer>) -> Arc<Self> {
+        let (post, answered) = (Post::new(drive, driven), Condvar::new());
+        Arc::new(Self { post, roster: Mutex::default(), answered, pool: Pool::default() })
+    }
+
+    /// Serves on this thread, until the connection is over or another thread has taken over.
+    pub(super) fn run(self: &Arc<Self>) {
+        self.read(0);
+    }
+
+    fn read(self: &Arc<Self>, shift: u64) {
+        let mut actions = Vec::new();
+        loop {
+            let interest = self.post.driven.core.turn(&mut actions);
+            let acted = !actions.is_empty();
+            self.take_on(&mut actions);
+            if interest.finished {
+                return self.finish();
+            }
+            let at_most = match self.work(shift) {
+                Work::Relieved => return,
+                Work::Done => continue,
+                Work::None if acted => continue,
+                Work::None => None,
+                Work::Left => Some(Duration::ZERO),
+            };
+            self.post.attend(interest, at_most);
+        }
+    }
+
+    fn take_on(&self, actions: &mut Vec<ServerAction<Handler>>) {
+        for action in actions.drain(..) {
+            match action {
+                ServerAction::Finish(token) => token.finish(),
+                ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Invoke(reply, handler, invocation, cancellation) => {
+                    self.roster().jobs.push_back(Job { reply, handler, invocation, cancellation });
+                }
+            }
+        }
+    }
+
+    /// Runs what is to be run, for a stretch.
+    fn work(self: &Arc<Self>, shift: u64) -> Work {
+        let mut roster = self.roster();
+        if roster.jobs.is_empty() {
+            return Work::None;
+        }
+        let began = Instant::now();
+        let mut last = began;
+        while let Some(job) = roster.jobs.pop_front() {
+            let habit = Habits::of(&job.handler);
+            if !roster.habits.takes_long(habit) {
+                roster.begun += 1;
+                roster.running = Some(habit);
+                self.have_standby(roster);
+                if !self.run_here(job, shift, habit, last) {
+                    return Work::Relieved;
+                }
+            } else if roster.answering >= MOST_ANSWERING {
+                roster.jobs.push_front(job);
+                drop(self.answered.wait_timeout(roster, LOOK));
+                return Work::Left;
+            } else {
+                drop(roster);
+                self.run_apart(job, habit);
+                // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
+                thread::yield_now();
+            }
+            last = Instant::now();
+            roster = self.roster();
+            if last - began >= STRETCH && !roster.jobs.is_empty() {
+                return Work::Left;
+            }
+        }
+        Work::Done
+    }
+
+    /// Runs a handler on the reader's thread; false if the reader was relieved meanwhile.
+    fn run_here(&self, job: Job, shift: u64, habit: usize, began: Instant) -> bool {
+        let Job { reply, handler, invocation, cancellation } = job;
+        let core = &self.post.driven.core;
+        let context = Context::new(invocation, cancellation, core.clone());
+        // A panic has been reported by its hook; it is answered for, and the server goes on.
+        let outcome = match catch_unwind(AssertUnwindSafe(|| handler(context.clone()))) {
+            Ok(outcome) => context.outcome(outcome),
+            Err(_) => Err(panicked()),
+        };
+        let mut roster = self.roster();
+        if roster.shift != shift {
+            drop(roster);
+            core.respond(reply, outcome);
+            return false;
+        }
+        // Nobody is relieved for having to wait for the machine: whoever reads needs it too.
+        roster.running = None;
+        roster.habits.took(habit, began.elapsed());
+        drop(roster);
+        core.respond_before_turn(reply, outcome);
+        true
+    }
+
+    fn run_apart(self: &Arc<Self>, job: Job, habit: usize) {
+        let Job { reply, handler, invocation, cancellation } = job;
+        let crew = self.clone();
+        self.pool.run(move || {
+            let core = &crew.post.driven.core;
+            let responding = Responding::new(core.clone(), reply);
+            let context = Context::new(invocation, cancellation, core.clone());
+            let began = Instant::now();
+            let outcome = handler(context.clone());
+            crew.roster().habits.took(habit, began.elapsed());
+            let _answering = Answering::new(&crew);
+            responding.respond(context.outcome(outcome));
+        });
+    }
+
+    /// Sees to it that somebody watches over the handler that is about to run.
+    fn have_standby(self: &Arc<Self>, mut roster: MutexGuard<'_, Roster>) {
+        let standby = std::mem::replace(&mut roster.standby, Standby::Looking);
+        drop(roster);
+        match standby {
+            Standby::Looking => {}
+            Standby::Asleep(thread) => thread.unpark(),
+            Standby::Absent => {
+                let crew = self.clone();
+                self.pool.run(move || crew.stand_by());
+            }
+        }
+    }
+
+    fn stand_by(self: &Arc<Self>) {
+        let mut seen = 0;
+        loop {
+            let mut roster = self.roster();
+            if roster.over {
+                return;
+            }
+            if seen != roster.begun {
+                seen = roster.begun;
+                drop(roster);
+                thread::park_timeout(LOOK);
+                continue;
+            }
+            match roster.running.take() {
+                Some(habit) => {
+                    roster.habits.took(habit, LOOK);
+                    roster.standby = Standby::Absent;
+                    roster.shift += 1;
+                    let shift = roster.shift;
+                    drop(roster);
+                    return self.read(shift);
+                }
+                None => {
+                    roster.standby = Standby::Asleep(thread::current());
+                    drop(roster);
+                    thread::park();
+                    // Whoever woke it has said so, unless it woke by itself.
+                    self.roster().standby = Standby::Looking;
+                }
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.post.forget();
+        let mut roster = self.roster();
+        roster.over = true;
+        // Nobody is there any more to be answered.
+        roster.jobs.clear();
+        if let Standby::Asleep(thread) = &roster.standby {
+            thread.unpark();
+        }
+    }
+
+    fn roster(&self) -> MutexGuard<'_, Roster> {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
