@@ -1,6 +1,8 @@
 //! MCP over HTTP: Streamable HTTP of both eras, and the HTTP+SSE of 2024-11-05 for clients.
 
+mod client;
 pub(crate) mod mirror;
 mod url;
 
+pub use client::{ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClientConfig, HttpRequest};
 pub use url::{Url, UrlError};

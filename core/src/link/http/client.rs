@@ -1,0 +1,24 @@
+//! The client's end of HTTP.
+//!
+//! ```text
+//! machine    HttpClient: the exchanges on connections
+//! pool       which connection an exchange is on
+//! exchanges  Exchanges: the role on exchanges, whoever makes them
+//! ```
+
+mod body;
+mod closing;
+mod config;
+mod exchange;
+mod exchanges;
+mod failing;
+mod receiving;
+mod request;
+mod sending;
+mod streams;
+mod tools;
+
+pub use config::{HeaderError, HttpClientConfig};
+pub use exchange::ExchangeId;
+pub use exchanges::{ExchangeOutput, Exchanges};
+pub use request::HttpRequest;
