@@ -4,5 +4,5 @@ mod client;
 pub(crate) mod mirror;
 mod url;
 
-pub use client::{ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClientConfig, HttpRequest};
+pub use client::{ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpRequest};
 pub use url::{Url, UrlError};

@@ -9,9 +9,12 @@
 mod body;
 mod closing;
 mod config;
+mod connection;
 mod exchange;
 mod exchanges;
 mod failing;
+mod machine;
+mod pool;
 mod receiving;
 mod request;
 mod sending;
@@ -21,4 +24,5 @@ mod tools;
 pub use config::{HeaderError, HttpClientConfig};
 pub use exchange::ExchangeId;
 pub use exchanges::{ExchangeOutput, Exchanges};
+pub use machine::HttpClient;
 pub use request::HttpRequest;

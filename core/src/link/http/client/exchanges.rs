@@ -365,6 +365,16 @@ impl<T> Exchanges<T> {
         self.exchanges.get(&exchange).map(|exchange| &exchange.request)
     }
 
+    /// Whether others may wait for an exchange, so that it must not wait for them.
+    pub(super) fn is_urgent(&self, exchange: u64) -> bool {
+        self.exchanges.get(&exchange).is_some_and(|exchange| matches!(exchange.purpose, Purpose::Message { .. }))
+    }
+
+    /// Whether there is nothing left to do but to say that it is over.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.closing, Closing::Done | Closing::Told)
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         let timer = self.timers.first().map(|(&(at, _), ())| at);
         let other = earliest(self.gate.deadline(), self.closing.deadline());
