@@ -1,13 +1,16 @@
 //! What a link tells the role on which each call has a stream of its own, such as HTTP: which of them failed, what that
 //! says of the server's era, what is sent again.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use serde::Serialize;
+
 use super::negotiate::{Phase, is_modern_error};
-use super::{Call, Client, ClientConfig, Queued};
-use crate::error::{CallError, CloseReason, NegotiationError};
+use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, Queued, UserCall};
+use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
-use crate::model::{Era, PaginatedParams, ProtocolVersion};
+use crate::model::{Era, PaginatedParams, ProtocolVersion, ServerCapabilities};
 use crate::session::{Pending, Route, Timing};
 use crate::time::Instant;
 
@@ -118,6 +121,29 @@ impl<T> Client<T> {
         meta.clear();
         self.scratch = meta;
         sent
+    }
+
+    /// Takes for granted that the server speaks a revision, without asking, and makes a call at once. What the server
+    /// offers is not known, so the call is not held against it.
+    pub(crate) fn call_unasked<P: Serialize + ?Sized>(
+        &mut self,
+        version: ProtocolVersion,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        if version.era() == Era::Modern {
+            self.request_meta = self.meta_for(version);
+        }
+        let capabilities = ServerCapabilities::default();
+        self.peer = Some(Arc::new(Peer { version, capabilities, info: None, instructions: None }));
+        self.phase = Phase::Ready;
+        let user =
+            UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
+        let timing = self.timing(options);
+        self.send(method, params, options, timing, user, now)
     }
 
     /// Something for the program that the link noticed.

@@ -115,7 +115,7 @@ impl<T> Client<T> {
     }
 
     /// The members of `_meta` that every modern request carries.
-    fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
+    pub(super) fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
         let mut out = Vec::new();
         let mut member = |name: &str, write: &dyn Fn(&mut Vec<u8>) -> Result<(), serde_json::Error>| {
             if !out.is_empty() {

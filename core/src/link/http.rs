@@ -4,5 +4,7 @@ mod client;
 pub(crate) mod mirror;
 mod url;
 
-pub use client::{ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpRequest};
+pub use client::{
+    ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpOneShot, HttpRequest,
+};
 pub use url::{Url, UrlError};

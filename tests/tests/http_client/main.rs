@@ -3,5 +3,14 @@
 //! Expected transcripts are in the files beside this one. `UPDATE_TRANSCRIPTS=1 cargo test` rewrites them; read the
 //! difference before keeping it.
 
+mod chunking;
+mod connections;
+mod credentials;
+mod eras;
+mod failing;
+mod legacy;
+mod listening;
 mod modern;
+mod one_shot;
 mod talk;
+mod tools;

@@ -33,7 +33,7 @@ use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, Refused, SendError};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::RpcError;
-use crate::model::{Method, Notice, SubscriptionFilter};
+use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
 use crate::session::Counters;
 use crate::table::Table;
 use crate::time::{Instant, earliest};
@@ -92,6 +92,8 @@ pub struct Exchanges<T> {
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
     started: bool,
+    /// Whether to close when the only call is over.
+    only_call: bool,
     prepared: Option<Prepared<T>>,
     lent: Option<Json>,
 }
@@ -164,9 +166,25 @@ impl<T> Exchanges<T> {
             mismatches: BTreeMap::new(),
             closing: Closing::No,
             started: false,
+            only_call: false,
             prepared: None,
             lent: None,
         }
+    }
+
+    /// A client that takes a revision for granted, makes one call and closes.
+    pub(super) fn for_one_call<P: Serialize + ?Sized>(
+        config: ClientConfig,
+        http: HttpClientConfig,
+        version: ProtocolVersion,
+        call: (&str, &P, &CallOptions),
+        token: T,
+        now: Instant,
+    ) -> Result<Self, Refused<T>> {
+        let (method, params, options) = call;
+        let mut exchanges = Self { started: true, only_call: true, ..Self::new(config, http, now) };
+        exchanges.client.call_unasked(version, method, params, options, token, now)?;
+        Ok(exchanges)
     }
 
     /// Starts a call.
@@ -406,8 +424,13 @@ impl<T> Exchanges<T> {
             } else if self.send_next() {
                 continue;
             }
-            let Some(exchange) = self.ready.pop_front() else { return false };
-            self.receive(exchange);
+            if let Some(exchange) = self.ready.pop_front() {
+                self.receive(exchange);
+            } else if self.only_call && self.client.is_idle() && self.client.closed().is_none() {
+                self.client.close(CloseReason::Requested);
+            } else {
+                return false;
+            }
         }
     }
 

@@ -53,14 +53,6 @@ impl<T> HttpClient<T> {
         Self { pool: Pool::new(&exchanges.http), exchanges, now }
     }
 
-    pub(super) fn exchanges(&self) -> &Exchanges<T> {
-        &self.exchanges
-    }
-
-    pub(super) fn exchanges_mut(&mut self) -> &mut Exchanges<T> {
-        &mut self.exchanges
-    }
-
     /// Starts a call.
     pub fn call<M: Method>(
         &mut self,
