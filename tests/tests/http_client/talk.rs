@@ -165,6 +165,13 @@ impl Talk {
         request.unwrap_or_else(|| panic!("there is no request:\n{}", self.transcript))
     }
 
+    /// The request with this method, whichever connection it came on.
+    #[track_caller]
+    pub(crate) fn request_for(&mut self, method: &str) -> Request {
+        let found = self.requests.iter().position(|request| request.says() == method);
+        found.and_then(|at| self.requests.remove(at)).unwrap_or_else(|| panic!("no {method}:\n{}", self.transcript))
+    }
+
     #[track_caller]
     pub(crate) fn no_request(&mut self) {
         assert!(self.requests.is_empty(), "there is a request:\n{}", self.transcript);

@@ -51,6 +51,8 @@ pub(super) struct Body {
     pub(super) overflowed: bool,
     /// An event came.
     pub(super) lively: bool,
+    /// It holds several messages, of which a bad one spoils no other.
+    pub(super) is_batch: bool,
 }
 
 impl Body {

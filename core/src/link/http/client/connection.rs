@@ -97,6 +97,10 @@ impl Connection {
             };
             let exchange = self.job.as_ref().map(|job| job.exchange);
             match (frame, exchange) {
+                (Some(Frame::Head(_)), _) if self.decoder.is_upgraded() => {
+                    let detail = "the server switched to another protocol";
+                    return Outcome::Failed(ConnError::new(ConnErrorKind::Broken, detail));
+                }
                 (Some(Frame::Head(head)), Some(exchange)) => answers.head(exchange, &head, now),
                 (Some(Frame::Body(range)), Some(exchange)) => answers.body(exchange, &unread[range], now),
                 (Some(Frame::End), _) => {

@@ -103,7 +103,11 @@ impl<T> Exchanges<T> {
             }
         }
         if let (Some(error), false) = (error, matches!(status, 401 | 403)) {
-            return self.answer_with(number, error);
+            let modern = self.client.is_ready_in(Era::Modern);
+            return match exchange.mismatch(&error).filter(|_| modern) {
+                Some(mismatch) => self.list_tools_again(mismatch, None),
+                None => self.answer_with(number, error),
+            };
         }
         self.fail_call(number, CallError::Http(failure));
     }
@@ -259,7 +263,11 @@ impl<T> Exchanges<T> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         match (&exchange.stage, &exchange.purpose) {
             (Stage::Waiting, _) => self.reconnect(id),
-            (Stage::Challenged, _) => self.challenge_answered(id, false),
+            (Stage::Challenged, _) => {
+                exchange.challenged = true;
+                exchange.stage = Stage::Over(Ending::Complete);
+                self.finished(id);
+            }
             // The body of an error is not worth more time: what is there has to do.
             (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),

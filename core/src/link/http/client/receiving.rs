@@ -102,7 +102,7 @@ impl<T> Exchanges<T> {
             Some(Item::Text(place)) => self.text(id, place),
             Some(Item::Named(name, place)) => self.named(id, &name, place),
             Some(Item::Malformed(malformed)) => self.malformed(id, malformed),
-            None if exchange.body.overflowed && exchange.is_running() => self.overflowed(id),
+            None if exchange.body.overflowed => self.overflowed(id),
             None if matches!(exchange.stage, Stage::Over(_)) => self.finished(id),
             None => {}
         }
@@ -125,6 +125,7 @@ impl<T> Exchanges<T> {
         let listing = self.listing(id, &mut place);
         let batches = self.client.spoken().is_some_and(|version| version.allows_batches());
         let was_ready = self.client.is_ready_in(Era::Legacy);
+        let modern = self.client.is_ready_in(Era::Modern);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         let texts = &exchange.body.texts[..];
         let mut message = match parse(texts.get(place).unwrap_or_default(), &self.client.session.limits) {
@@ -134,6 +135,7 @@ impl<T> Exchanges<T> {
                 for entry in entries.rev().collect::<Vec<_>>() {
                     exchange.body.items.push_front(entry);
                 }
+                exchange.body.is_batch = true;
                 return self.ready.push_front(id);
             }
             Ok(Parsed::Batch(_)) => return self.malformed(id, Malformed::new(MalformedKind::BatchNotAllowed, "")),
@@ -151,12 +153,10 @@ impl<T> Exchanges<T> {
                 Purpose::Events => {}
                 _ => return self.client.session.count(|counters| counters.unknown_answers += 1),
             }
-            if let (Err(error), Some(mismatch)) = (outcome, mismatch(exchange)) {
-                if error.code == code::HEADER_MISMATCH && self.client.is_ready_in(Era::Modern) {
-                    let mismatch = Mismatch { error: error.clone(), ..mismatch };
-                    self.answered(id, mismatch.number);
-                    return self.list_tools_again(mismatch, None);
-                }
+            let complaint = outcome.as_ref().err().filter(|_| modern);
+            if let Some(mismatch) = complaint.and_then(|error| exchange.mismatch(error)) {
+                self.answered(id, mismatch.number);
+                return self.list_tools_again(mismatch, None);
             }
         }
         let step = self.client.handle(message, self.now);
@@ -213,7 +213,7 @@ impl<T> Exchanges<T> {
         if malformed.response && !ours && !matches!(exchange.purpose, Purpose::Events) {
             malformed.id = None;
         }
-        let whole = matches!(exchange.body.form, Form::Json);
+        let whole = matches!(exchange.body.form, Form::Json) && !exchange.body.is_batch;
         let detail = malformed.to_string();
         self.client.malformed(malformed, self.now);
         let Some(number) = number else { return };
@@ -252,6 +252,23 @@ impl<T> Exchanges<T> {
     }
 }
 
+impl Exchange {
+    /// What it takes to make a tool call again with other headers, if the server complains of them for the first time.
+    pub(super) fn mismatch(&self, error: &RpcError) -> Option<Mismatch> {
+        let Purpose::Request(asked) = &self.purpose else { return None };
+        if error.code != code::HEADER_MISMATCH || asked.repeated || asked.method != "tools/call" {
+            return None;
+        }
+        Some(Mismatch {
+            number: asked.number,
+            tool: asked.name.clone()?,
+            frame: self.request.body.clone(),
+            error: error.clone(),
+            pages: 0,
+        })
+    }
+}
+
 impl Asked {
     /// Whether a response with this id answers the request. An error may come without an id.
     fn is_answered_by(&self, id: Option<&Id>, is_error: bool) -> bool {
@@ -261,21 +278,6 @@ impl Asked {
         };
         ours && !self.answered
     }
-}
-
-/// What it takes to make a tool call again with other headers, if it was made only once.
-fn mismatch(exchange: &Exchange) -> Option<Mismatch> {
-    let Purpose::Request(asked) = &exchange.purpose else { return None };
-    if asked.repeated || asked.method != "tools/call" {
-        return None;
-    }
-    Some(Mismatch {
-        number: asked.number,
-        tool: asked.name.clone()?,
-        frame: exchange.request.body.clone(),
-        error: RpcError::internal(""),
-        pages: 0,
-    })
 }
 
 /// The event of a step, with what it borrows named by its place.
