@@ -13,6 +13,8 @@ fn said(talk: &Talk) -> (Vec<String>, Vec<String>) {
         lines.collect::<Vec<String>>()
     };
     let mut sent = lines(">   ");
+    // Messages on different connections have no order.
+    sent.sort();
     sent.dedup();
     (lines("!"), sent)
 }

@@ -172,6 +172,10 @@ impl Talk {
         found.and_then(|at| self.requests.remove(at)).unwrap_or_else(|| panic!("no {method}:\n{}", self.transcript))
     }
 
+    pub(crate) fn requests_left(&self) -> usize {
+        self.requests.len()
+    }
+
     #[track_caller]
     pub(crate) fn no_request(&mut self) {
         assert!(self.requests.is_empty(), "there is a request:\n{}", self.transcript);

@@ -1,5 +1,6 @@
 //! From the body of a response to the messages in it.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,6 +13,9 @@ use crate::limits::Limits;
 /// Bytes of the body of an error that are read: a JSON-RPC error with plenty of data.
 pub(super) const ERROR_BODY: usize = 64 * 1024;
 
+/// Bytes of a buffer that are kept for the next event.
+const SPARE: usize = 16 * 1024;
+
 /// How a body is read.
 #[derive(Default)]
 pub(super) enum Form {
@@ -21,7 +25,7 @@ pub(super) enum Form {
     /// One message, or a batch of them.
     Json,
     /// A message in each event.
-    Events(EventDecoder),
+    Events(Box<EventDecoder>),
     /// The first part is kept, because something is wrong with the response.
     Excerpt,
     /// Nothing is kept.
@@ -59,7 +63,8 @@ impl Body {
     /// Begins to read a stream of events, or goes on with one that broke off.
     pub(super) fn read_events(&mut self, limits: &Limits) {
         if !matches!(self.form, Form::Events(_)) {
-            self.form = Form::Events(EventDecoder::new(Bounds::for_events_of(limits.message_bytes)));
+            let decoder = EventDecoder::new(Bounds::for_events_of(limits.message_bytes));
+            self.form = Form::Events(Box::new(decoder));
         }
     }
 
@@ -87,7 +92,9 @@ impl Body {
     fn feed_events(&mut self, bytes: &[u8]) {
         let Form::Events(decoder) = &mut self.form else { return };
         if self.items.is_empty() {
+            // A stream may be silent for hours behind one large event.
             self.texts.clear();
+            self.texts.shrink_to(SPARE);
         }
         // Events that are there as a whole are read where they are; only the rest has to be kept.
         let mut partial = core::mem::take(&mut self.partial);
@@ -123,6 +130,7 @@ impl Body {
                     self.partial = if joined {
                         let done = partial.len() - rest.len();
                         partial.drain(..done);
+                        partial.shrink_to(SPARE.max(partial.len() * 2));
                         partial
                     } else {
                         rest.to_vec()

@@ -28,6 +28,10 @@ pub(super) struct Exchange {
     pub(super) credentials: u32,
     pub(super) redirects: u32,
     pub(super) challenged: bool,
+    /// The session that the response grants, if it is that of a handshake.
+    pub(super) granted: Option<String>,
+    /// Bytes of the request that the server may not have read yet.
+    pub(super) unread_bytes: usize,
     pub(super) deadline: Option<Instant>,
 }
 
@@ -95,6 +99,8 @@ impl Exchange {
             credentials: 0,
             redirects: 0,
             challenged: false,
+            granted: None,
+            unread_bytes: 0,
             deadline: None,
         }
     }

@@ -91,6 +91,8 @@ pub struct Exchanges<T> {
     /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
+    /// Bytes of requests that the server may not have read yet.
+    pub(super) unread_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
     only_call: bool,
@@ -165,6 +167,7 @@ impl<T> Exchanges<T> {
             tools: KnownTools::default(),
             mismatches: BTreeMap::new(),
             closing: Closing::No,
+            unread_bytes: 0,
             started: false,
             only_call: false,
             prepared: None,
@@ -286,6 +289,8 @@ impl<T> Exchanges<T> {
         self.client.is_idle()
             && self.client.session.outbox.len() == 0
             && self.parked.is_empty()
+            && self.mismatches.is_empty()
+            && matches!(self.gate, Gate::Open)
             && self.controls.is_empty()
             && self.prepared.is_none()
             && self.exchanges.values().all(standing)
@@ -417,6 +422,10 @@ impl<T> Exchanges<T> {
                 self.prepare(Prepared::Queued(queued));
                 continue;
             }
+            if self.client.session.is_overflowing() {
+                self.client.close(CloseReason::PeerStoppedReading);
+                self.client.session.outbox.clear();
+            }
             if self.client.closed().is_some() {
                 if self.advance_closing() {
                     continue;
@@ -490,6 +499,8 @@ impl<T> Exchanges<T> {
         let id = self.next_exchange;
         self.next_exchange += 1;
         exchange.credentials = self.credentials;
+        exchange.unread_bytes = exchange.request.body.len();
+        self.unread_bytes += exchange.unread_bytes;
         if let Some(number) = exchange.number() {
             self.calls.insert(number, id);
         }
@@ -509,6 +520,7 @@ impl<T> Exchanges<T> {
 
     /// Takes an exchange off the table. If somebody is still at it, it is aborted.
     pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
+        self.request_read(id);
         let exchange = self.exchanges.remove(&id)?;
         if let Some(deadline) = exchange.deadline {
             self.timers.remove(&(deadline, id));
@@ -525,6 +537,13 @@ impl<T> Exchanges<T> {
             }
         }
         Some(exchange)
+    }
+
+    /// The server has read a request, or will not.
+    pub(super) fn request_read(&mut self, id: u64) {
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            self.unread_bytes -= core::mem::take(&mut exchange.unread_bytes);
+        }
     }
 
     /// Sets, changes or ends the deadline of an exchange.

@@ -66,8 +66,8 @@ impl<T> Exchanges<T> {
                     self.announced();
                 }
             }
-            Purpose::Listen(_) => self.listener_over(id, exchange),
-            Purpose::Events => self.events_over(&exchange),
+            Purpose::Listen(_) => self.listener_over(exchange),
+            Purpose::Events => self.events_over(),
             Purpose::Delete => self.closing.deleted(),
         }
     }
@@ -158,9 +158,8 @@ impl<T> Exchanges<T> {
             _ if matches!(exchange.body.form, Form::Events(_)) => "the stream ended without it".into(),
             _ => "the body is empty".into(),
         };
-        match self.resume(exchange) {
-            Ok(()) => {}
-            Err(exchange) => self.lost(&exchange, detail),
+        if let Some(exchange) = self.resume(exchange) {
+            self.lost(&exchange, detail);
         }
     }
 
@@ -293,9 +292,8 @@ impl<T> Exchanges<T> {
                 self.listening_decided();
             }
             (_, Purpose::Events) => {
-                if let Some(exchange) = self.drop_exchange(id) {
-                    self.events_over(&exchange);
-                }
+                self.drop_exchange(id);
+                self.events_over();
             }
             (_, Purpose::Delete) => {
                 self.drop_exchange(id);

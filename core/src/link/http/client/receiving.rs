@@ -10,6 +10,7 @@ use super::exchange::{self, Asked, Exchange, Purpose, Stage};
 use super::exchanges::{Exchanges, Place, Prepared};
 use super::request;
 use super::sending::{Gate, Mismatch};
+use super::streams::Transport;
 use super::tools::Listing;
 use crate::client::{ClientEvent, Queued, Step, Update};
 use crate::codec::http1::Headers;
@@ -26,6 +27,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 impl<T> Exchanges<T> {
     /// The head of a response is there: decides how to read its body.
     pub(super) fn head(&mut self, id: u64, status: u16, headers: &Headers) {
+        self.request_read(id);
         if self.redirected(id, status, headers) {
             return;
         }
@@ -59,8 +61,10 @@ impl<T> Exchanges<T> {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         match &exchange.purpose {
             Purpose::Request(asked) if success && asked.method == "initialize" => {
-                self.session = request::session_id(headers);
-                self.sessions += 1;
+                let granted = request::session_id(headers);
+                if let Some(exchange) = self.exchanges.get_mut(&id) {
+                    exchange.granted = granted;
+                }
             }
             Purpose::Message { announces: true } if success => self.announced(),
             Purpose::Listen(_) if events => {
@@ -108,15 +112,13 @@ impl<T> Exchanges<T> {
         }
     }
 
-    /// An event with a name: only the HTTP+SSE transport has them, but a name is no reason to overlook a message.
+    /// An event with a name of its own, of which there is only one that means something.
     fn named(&mut self, id: u64, name: &str, place: Range<usize>) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
-        match &exchange.purpose {
-            Purpose::Events if name == "endpoint" => {
-                let endpoint = String::from_utf8_lossy(&exchange.body.texts[place]).into_owned();
-                self.endpoint_named(id, &endpoint);
-            }
-            _ => self.text(id, place),
+        if matches!(exchange.purpose, Purpose::Events) && name == "endpoint" {
+            let endpoint = exchange.body.texts.get(place).map(String::from_utf8_lossy).unwrap_or_default();
+            let endpoint = endpoint.into_owned();
+            self.endpoint_named(id, &endpoint);
         }
     }
 
@@ -150,7 +152,7 @@ impl<T> Exchanges<T> {
                     answered = Some(asked.number);
                     *answers = Some(Id::Number(asked.number));
                 }
-                Purpose::Events => {}
+                Purpose::Events if matches!(self.transport, Transport::Events { .. }) => {}
                 _ => return self.client.session.count(|counters| counters.unknown_answers += 1),
             }
             let complaint = outcome.as_ref().err().filter(|_| modern);
@@ -171,6 +173,8 @@ impl<T> Exchanges<T> {
         }
         let renewed = matches!(self.gate, Gate::Renewing { number } if answered == Some(number));
         if self.client.is_ready_in(Era::Legacy) && (!was_ready || renewed) {
+            self.session = self.exchanges.get_mut(&id).and_then(|exchange| exchange.granted.take());
+            self.sessions += 1;
             self.handshake_over();
         }
     }

@@ -71,7 +71,8 @@ impl Gate {
 impl<T> Exchanges<T> {
     /// Sends the next message. Returns whether there was one.
     pub(super) fn send_next(&mut self) -> bool {
-        if !matches!(self.gate, Gate::Open) {
+        // A server that reads nothing is not given more, so that calls are refused in time.
+        if !matches!(self.gate, Gate::Open) || self.unread_bytes > self.client.session.limits.outbox_soft_bytes {
             return false;
         }
         let next = self.parked.pop_front();

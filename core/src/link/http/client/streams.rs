@@ -11,7 +11,6 @@ use super::exchange::{Exchange, Purpose, Stage, Tries};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason};
-use crate::jsonrpc::RpcError;
 use crate::time::Instant;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
@@ -49,8 +48,9 @@ impl<T> Exchanges<T> {
     }
 
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
-    pub(super) fn resume(&mut self, mut exchange: Exchange) -> Result<(), Exchange> {
-        let Purpose::Request(asked) = &mut exchange.purpose else { return Err(exchange) };
+    /// Returns it if it cannot.
+    pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
+        let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
         if core::mem::take(&mut exchange.body.lively) {
             asked.tries = Tries(0);
         }
@@ -58,11 +58,11 @@ impl<T> Exchanges<T> {
         let id = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
         let known = !id.is_empty() && is_sendable("Last-Event-ID", id).is_ok();
         if !known || !self.may_resume() || tries.0 >= self.http.reconnects || !self.client.is_open(number) {
-            return Err(exchange);
+            return Some(exchange);
         }
         asked.tries = Tries(tries.0 + 1);
         self.wait(exchange, tries);
-        Ok(())
+        None
     }
 
     /// Keeps a stream until its time to be opened again has come.
@@ -112,7 +112,7 @@ impl<T> Exchanges<T> {
     }
 
     /// The listening stream is over. One that was never there is done without; one that was is opened again.
-    pub(super) fn listener_over(&mut self, _id: u64, mut exchange: Exchange) {
+    pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
         self.listening_decided();
         let Purpose::Listen(tries) = &mut exchange.purpose else { return };
         if core::mem::take(&mut exchange.body.lively) {
@@ -155,17 +155,13 @@ impl<T> Exchanges<T> {
     }
 
     /// The stream of the HTTP+SSE transport is over, or was never there.
-    pub(super) fn events_over(&mut self, _exchange: &Exchange) {
+    pub(super) fn events_over(&mut self) {
         match self.fallback.take() {
-            Some(Fallback { number, error: CallError::Remote(error), .. }) => self.refuse_handshake(number, error),
+            Some(Fallback { number, error: CallError::Remote(error), .. }) => self.answer_with(number, error),
             Some(fallback) => self.fail_call(fallback.number, fallback.error),
             // The session is the stream's, and ends with it.
             None if matches!(self.transport, Transport::Events { .. }) => self.client.close(CloseReason::PeerClosed),
             None => {}
         }
-    }
-
-    fn refuse_handshake(&mut self, number: i64, error: RpcError) {
-        self.answer_with(number, error);
     }
 }
