@@ -121,6 +121,7 @@ pub(crate) struct Retry {
 /// What the calls that are over need no more, for those to come: nearly every call of the modern era is kept until its
 /// answer is known, and nearly none of them is made again.
 #[derive(Default)]
+#[allow(clippy::vec_box, reason = "a box goes back and forth between here and a call, without moving what is in it")]
 pub(super) struct SpareRetries(Vec<Box<Retry>>);
 
 impl SpareRetries {

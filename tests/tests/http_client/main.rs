@@ -11,6 +11,8 @@ mod failing;
 mod legacy;
 mod listening;
 mod modern;
+mod monkey;
 mod one_shot;
+mod seam;
 mod talk;
 mod tools;

@@ -172,6 +172,10 @@ impl Talk {
         found.and_then(|at| self.requests.remove(at)).unwrap_or_else(|| panic!("no {method}:\n{}", self.transcript))
     }
 
+    pub(crate) fn is_open(&self, conn: u32) -> bool {
+        self.wires.contains_key(&conn)
+    }
+
     pub(crate) fn requests_left(&self) -> usize {
         self.requests.len()
     }
