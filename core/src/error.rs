@@ -40,6 +40,9 @@ pub enum CallError {
         /// What became of the stream.
         detail: String,
     },
+    /// The server has forgotten the session. Another is begun, but this call was not made again in it: it might do
+    /// something twice.
+    SessionLost,
     /// The request could not be sent, or its answer not received. Other calls are not affected.
     Transport(ConnError),
     /// The connection went away first.
@@ -63,6 +66,9 @@ impl fmt::Display for CallError {
             Self::NoResponse { id, detail } => write!(
                 f,
                 "no response received for request ID {id}: {detail}; whether the server carried it out is unknown"
+            ),
+            Self::SessionLost => f.write_str(
+                "the server has forgotten the session; another is begun, but the call was not repeated in it, as it is not known to be safe to repeat",
             ),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Closed(reason) => write!(f, "{reason}"),

@@ -2,11 +2,12 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::config::Peer;
 use super::input::{InputKey, InputReply};
-use crate::error::{CallError, CloseReason};
+use crate::error::{CallError, CloseReason, HttpFailure};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
 use crate::model::{InputRequest, Method, SubscriptionFilter};
@@ -58,8 +59,36 @@ pub enum ClientEvent<'a, T> {
     },
     /// The server sent something that is no message. It was skipped; this is for the log.
     Malformed(Malformed),
+    /// The server had forgotten the session, and another was begun in its place. Resources are subscribed to again;
+    /// whatever else the program set, such as the log level, it has to set again. Over HTTP, in the legacy era only.
+    Renewed(Arc<Peer>),
+    /// A tool was left out of a listing, because what it wants to be sent as headers cannot be. This is for the log.
+    /// Over HTTP, in the modern era only.
+    ToolLeftOut {
+        /// What the tool is called.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The server wants other credentials: answer with `answer_challenge`. Comes only if the configuration says that
+    /// the program answers. Over HTTP only.
+    Challenged {
+        /// To be given back with the answer.
+        reply: ChallengeReply,
+        /// What the server said: status, `WWW-Authenticate`.
+        challenge: Box<HttpFailure>,
+    },
+    /// A notification, or an answer to a request of the server's, could not be delivered. This is for the log. Over HTTP
+    /// only: elsewhere nobody says whether a message arrived.
+    NotDelivered(CallError),
     /// The connection is over. This is the last event.
     Closed(CloseReason),
+}
+
+/// Where credentials go that a server asked for. It cannot be copied, so nothing is answered twice.
+#[derive(Debug)]
+pub struct ChallengeReply {
+    pub(crate) exchange: u64,
 }
 
 /// Reads a call's outcome by the call's own method, so that a result is never guessed at.

@@ -115,6 +115,34 @@ impl<T> Client<T> {
         }
     }
 
+    /// A request on behalf of a legacy subscription failed on its way.
+    pub(super) fn legacy_subscribe_failed(&mut self, call: CallId, error: CallError, now: Instant) {
+        if let Some(listen) = self.legacy_listens.remove(&call) {
+            self.end_legacy_listen(call, listen, error, now);
+        }
+    }
+
+    /// Subscribes anew to everything, in a session that knows nothing of the last one's.
+    pub(super) fn resubscribe(&mut self, now: Instant) {
+        let mut uris: Vec<_> =
+            self.legacy_listens.values().flat_map(|listen| listen.filter.resources()).cloned().collect();
+        uris.sort();
+        uris.dedup();
+        let timing = self.timing(&CallOptions::new());
+        for uri in uris {
+            let sent = self.session.call(
+                Route::Connection,
+                "resources/subscribe",
+                &SubscribeParams::new(uri),
+                Splice::default(),
+                timing,
+                Call::Unheeded,
+                now,
+            );
+            debug_assert!(sent.is_ok(), "a URI always serialises");
+        }
+    }
+
     pub(super) fn legacy_subscribed(&mut self, call: CallId, outcome: Result<(), RpcError>, now: Instant) {
         match outcome {
             Ok(()) => {
@@ -132,9 +160,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn legacy_subscribe_expired(&mut self, call: CallId, after: Duration, now: Instant) {
-        if let Some(listen) = self.legacy_listens.remove(&call) {
-            self.end_legacy_listen(call, listen, CallError::TimedOut { after }, now);
-        }
+        self.legacy_subscribe_failed(call, CallError::TimedOut { after }, now);
     }
 
     /// Unsubscribes from what no other subscription needs.
@@ -217,6 +243,7 @@ impl<T> Client<T> {
         }
         let Some(call) = self.open_listen(&id) else { return };
         if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(call.0) {
+            self.close_stream_of(call.0);
             let outcome = Ok(Json::empty_object());
             self.queue.push_back(Queued::Done { call, token: user.token, outcome });
         }

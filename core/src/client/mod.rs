@@ -7,6 +7,7 @@
 mod cache;
 mod config;
 mod event;
+mod exchange;
 mod gate;
 mod input;
 mod listen;
@@ -27,7 +28,7 @@ use serde::Serialize;
 
 use cache::{Cache, CacheKey};
 pub use config::{CallOptions, ClientConfig, KeepAliveConfig, Negotiation, Peer};
-pub use event::{CallId, ClientEvent, Update, decode};
+pub use event::{CallId, ChallengeReply, ClientEvent, Update, decode};
 use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
@@ -35,7 +36,7 @@ use negotiate::Phase;
 pub use notification::ServerNotification;
 pub use pages::{PageError, Pages};
 
-use crate::error::{CallError, CloseReason, Refused, SendError};
+use crate::error::{CallError, CloseReason, HttpFailure, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
@@ -61,6 +62,9 @@ pub(crate) struct Client<T> {
     keep_alive: Option<KeepAlive>,
     scratch: Vec<u8>,
     spare_retries: SpareRetries,
+    /// For links on which each call has a stream of its own: the calls that were given up, whose streams are to be
+    /// closed.
+    given_up: Option<Vec<i64>>,
 }
 
 /// What an open request is for.
@@ -69,6 +73,8 @@ pub(crate) enum Call<T> {
     Probe,
     /// `initialize`.
     Initialize,
+    /// `initialize` for another session in place of one that the server has forgotten.
+    Renew,
     /// A keep-alive ping.
     Ping,
     /// A legacy `resources/subscribe` on behalf of a subscription.
@@ -117,6 +123,16 @@ pub(crate) enum Queued<T> {
         params: Option<Json>,
     },
     Malformed(Malformed),
+    Renewed(Arc<Peer>),
+    ToolLeftOut {
+        name: String,
+        reason: String,
+    },
+    Challenged {
+        reply: ChallengeReply,
+        challenge: Box<HttpFailure>,
+    },
+    NotDelivered(CallError),
 }
 
 impl<T> Queued<T> {
@@ -137,6 +153,10 @@ impl<T> Queued<T> {
                 return Step::Update { call, update };
             }
             Self::Malformed(malformed) => ClientEvent::Malformed(malformed),
+            Self::Renewed(peer) => ClientEvent::Renewed(peer),
+            Self::ToolLeftOut { name, reason } => ClientEvent::ToolLeftOut { name, reason },
+            Self::Challenged { reply, challenge } => ClientEvent::Challenged { reply, challenge },
+            Self::NotDelivered(error) => ClientEvent::NotDelivered(error),
         })
     }
 }
@@ -165,6 +185,7 @@ impl<T> Client<T> {
             keep_alive: None,
             scratch: Vec::new(),
             spare_retries: SpareRetries::default(),
+            given_up: None,
         }
     }
 
@@ -349,7 +370,7 @@ impl<T> Client<T> {
             return;
         }
         if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(number) {
-            self.session.notify_cancelled(number, reason);
+            self.give_up(number, reason);
             self.rounds.remove(&call);
             self.fail(call, user.token, CallError::Cancelled);
         }
@@ -392,6 +413,7 @@ impl<T> Client<T> {
         match call {
             Call::Probe => self.probe_answered(outcome, now),
             Call::Initialize => self.initialize_answered(outcome, now),
+            Call::Renew => self.renew_answered(outcome, now),
             Call::Ping => {
                 if let Some(keep_alive) = &mut self.keep_alive {
                     keep_alive.answered(now);
@@ -479,14 +501,18 @@ impl<T> Client<T> {
         }
         while let Some((number, pending)) = self.session.expire(now) {
             let after = pending.waited(now);
+            if !matches!(pending.token, Call::User(_)) {
+                self.close_stream_of(number);
+            }
             match pending.token {
                 Call::Probe => self.probe_expired(after, now),
                 Call::Initialize => self.initialize_expired(after),
+                Call::Renew => {}
                 Call::Ping => self.ping_missed(now),
                 Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),
                 Call::Unheeded => {}
                 Call::User(user) => {
-                    self.session.notify_cancelled(number, "the request timed out");
+                    self.give_up(number, "the request timed out");
                     self.rounds.remove(&user.call);
                     self.fail(user.call, user.token, CallError::TimedOut { after });
                 }
@@ -530,10 +556,15 @@ impl<T> Client<T> {
         self.keep_alive = None;
         self.rounds.clear();
         for (number, call) in self.session.abandon() {
-            let Call::User(user) = call else { continue };
+            let Call::User(user) = call else {
+                self.close_stream_of(number);
+                continue;
+            };
             // A server that waits for what it has begun to end is not kept waiting.
             if reason == CloseReason::Requested {
-                self.session.notify_cancelled(number, "the client is closing");
+                self.give_up(number, "the client is closing");
+            } else {
+                self.close_stream_of(number);
             }
             self.fail(user.call, user.token, CallError::Closed(reason.clone()));
         }

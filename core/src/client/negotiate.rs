@@ -94,7 +94,8 @@ impl<T> Client<T> {
         self.request_meta = self.meta_for(version);
         let meta = core::mem::take(&mut self.request_meta);
         // A server that is probed again has shown that it is modern: its silence says nothing about the era.
-        let timeout = match self.may_be_legacy() && probes == 1 {
+        // And where each call has a stream of its own, a server that does not know the probe says so by refusing it.
+        let timeout = match self.may_be_legacy() && probes == 1 && self.given_up.is_none() {
             true => self.config.probe_timeout,
             false => self.config.handshake_timeout,
         };
@@ -114,7 +115,7 @@ impl<T> Client<T> {
     }
 
     /// The members of `_meta` that every modern request carries.
-    fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
+    pub(super) fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
         let mut out = Vec::new();
         let mut member = |name: &str, write: &dyn Fn(&mut Vec<u8>) -> Result<(), serde_json::Error>| {
             if !out.is_empty() {
@@ -163,7 +164,7 @@ impl<T> Client<T> {
 
     pub(super) fn probe_expired(&mut self, after: Duration, now: Instant) {
         match self.phase {
-            Phase::Probing { probes: 1, .. } if self.may_be_legacy() => {
+            Phase::Probing { probes: 1, .. } if self.may_be_legacy() && self.given_up.is_none() => {
                 self.initialize(ProtocolVersion::LATEST_LEGACY, now);
             }
             _ => self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after })),
@@ -183,7 +184,7 @@ impl<T> Client<T> {
         }
     }
 
-    fn not_modern(&mut self, now: Instant) {
+    pub(super) fn not_modern(&mut self, now: Instant) {
         if self.may_be_legacy() {
             self.initialize(ProtocolVersion::LATEST_LEGACY, now);
         } else {
@@ -233,21 +234,11 @@ impl<T> Client<T> {
                 return self.close(CloseReason::Negotiation(detail));
             }
         };
-        let version = ProtocolVersion::parse(&answer.protocol_version)
-            .filter(|&version| version.era() == Era::Legacy && self.config.negotiation.allows(version));
-        let Some(version) = version else {
-            let offered = Vec::from([answer.protocol_version]);
-            return self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
-        };
+        let Some(peer) = self.legacy_peer(answer) else { return };
         self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive =
             self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
-        self.ready(Peer {
-            version,
-            capabilities: answer.capabilities,
-            info: Some(answer.server_info),
-            instructions: answer.instructions,
-        });
+        self.ready(peer);
     }
 
     fn initialize_refused(&mut self, error: RpcError, retried: bool, now: Instant) {
@@ -265,6 +256,50 @@ impl<T> Client<T> {
             }
         }
         self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
+    }
+
+    /// The server has forgotten the session: begins another. Calls may be made meanwhile; the link holds them back.
+    pub(crate) fn renew(&mut self, now: Instant) -> Option<i64> {
+        let peer = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready))?;
+        // What the server asked in the old session it does not remember having asked.
+        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
+        let params = InitializeParams::new(peer.version, self.config.capabilities.clone(), self.config.info.clone());
+        let timing = Timing::exactly(self.config.handshake_timeout);
+        self.session.call(Route::Connection, "initialize", &params, Splice::default(), timing, Call::Renew, now).ok()
+    }
+
+    pub(super) fn renew_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
+        let answer: InitializeResult = match outcome.map(JsonText::decode) {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                let detail = NegotiationError::InvalidAnswer(error.to_string());
+                return self.close(CloseReason::Negotiation(detail));
+            }
+            Err(error) => return self.close(CloseReason::Negotiation(NegotiationError::Refused(error))),
+        };
+        let Some(peer) = self.legacy_peer(answer) else { return };
+        self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.resubscribe(now);
+        let peer = Arc::new(peer);
+        self.peer = Some(peer.clone());
+        self.queue.push_back(Queued::Renewed(peer));
+    }
+
+    /// What a handshake says of the server; closes the connection if it names a revision that is not spoken here.
+    fn legacy_peer(&mut self, answer: InitializeResult) -> Option<Peer> {
+        let version = ProtocolVersion::parse(&answer.protocol_version)
+            .filter(|&version| version.era() == Era::Legacy && self.config.negotiation.allows(version));
+        let Some(version) = version else {
+            let offered = Vec::from([answer.protocol_version]);
+            self.close(CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered }));
+            return None;
+        };
+        Some(Peer {
+            version,
+            capabilities: answer.capabilities,
+            info: Some(answer.server_info),
+            instructions: answer.instructions,
+        })
     }
 
     pub(super) fn initialize_expired(&mut self, after: Duration) {
@@ -289,7 +324,7 @@ fn common_version(offered: &[String], negotiation: Negotiation, era: Era) -> Opt
 }
 
 /// Errors that only a modern server knows.
-fn is_modern_error(error: &RpcError) -> bool {
+pub(super) fn is_modern_error(error: &RpcError) -> bool {
     matches!(
         error.code,
         code::UNSUPPORTED_PROTOCOL_VERSION | code::MISSING_REQUIRED_CLIENT_CAPABILITY | code::HEADER_MISMATCH

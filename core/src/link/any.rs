@@ -2,19 +2,20 @@
 
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use serde::Serialize;
 
 #[cfg(feature = "http")]
-use super::http::HttpServer;
-use super::stdio::StdioServer;
-use crate::client::{CallId, CallOptions};
-use crate::error::{ConnError, Refused};
+use super::http::{HttpClient, HttpServer};
+use super::stdio::{StdioClient, StdioServer};
+use crate::client::{CallId, CallOptions, ClientEvent, InputReply, InputResponse, Peer};
+use crate::error::{ConnError, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
-use crate::model::LoggingMessageParams;
+use crate::model::{LoggingMessageParams, Notice, SubscriptionFilter};
 use crate::server::{Registry, Reply, ReplyTo, ServerEvent};
-use crate::session::RequestKey;
+use crate::session::{Counters, RequestKey};
 use crate::time::Instant;
 
 /// A server on a stream of its own, or behind an endpoint of HTTP.
@@ -31,6 +32,7 @@ use crate::time::Instant;
 /// let mut server = AnyServer::from(stdio);
 /// assert!(matches!(server.poll(), Output::Open { .. }));
 /// ```
+#[allow(clippy::large_enum_variant, reason = "there is one for each connection, and the small one has no box to cross")]
 pub enum AnyServer<T, H> {
     /// On a byte stream.
     Stdio(StdioServer<T, H>),
@@ -104,6 +106,116 @@ macro_rules! moves_either {
     };
 }
 
+/// A client on a stream of its own, or over HTTP.
+///
+/// ```
+/// use windlass::client::ClientConfig;
+/// use windlass::link::AnyClient;
+/// use windlass::link::stdio::StdioClient;
+/// use windlass::model::Implementation;
+/// use windlass::{Instant, Machine, Output};
+///
+/// let stdio = StdioClient::<()>::new(ClientConfig::new(Implementation::new("doc", "1")), Instant::ZERO);
+/// let mut client = AnyClient::from(stdio);
+/// assert!(matches!(client.poll(), Output::Open { .. }));
+/// ```
+#[allow(clippy::large_enum_variant, reason = "there is one for each connection, and the small one has no box to cross")]
+pub enum AnyClient<T> {
+    /// On a byte stream.
+    Stdio(StdioClient<T>),
+    /// Over HTTP.
+    #[cfg(feature = "http")]
+    Http(Box<HttpClient<T>>),
+}
+
+impl<T> From<StdioClient<T>> for AnyClient<T> {
+    fn from(client: StdioClient<T>) -> Self {
+        Self::Stdio(client)
+    }
+}
+
+#[cfg(feature = "http")]
+impl<T> From<HttpClient<T>> for AnyClient<T> {
+    fn from(client: HttpClient<T>) -> Self {
+        Self::Http(Box::new(client))
+    }
+}
+
+impl<T> AnyClient<T> {
+    /// Starts a call.
+    pub fn call_raw<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        either!(self, client => client.call_raw(method, params, options, token, now))
+    }
+
+    /// Begins a subscription.
+    pub fn listen(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        either!(self, client => client.listen(filter, options, token, now))
+    }
+
+    /// Gives up a call.
+    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        either!(self, client => client.cancel(call, reason, now))
+    }
+
+    /// Sends a notification.
+    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
+        either!(self, client => client.notify::<N>(params, now))
+    }
+
+    /// Answers a request for input.
+    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
+        either!(self, client => client.respond(reply, answer, now))
+    }
+
+    /// Closes the connection. `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        either!(self, client => client.close(now))
+    }
+
+    /// What is known of the server, once it is.
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        either!(self, client => client.peer())
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        either!(self, client => client.counters())
+    }
+
+    /// Whether nothing is open.
+    pub fn is_idle(&self) -> bool {
+        either!(self, client => client.is_idle())
+    }
+}
+
+impl<T> Sealed for AnyClient<T> {}
+
+impl<T> Machine for AnyClient<T> {
+    type Event<'a>
+        = ClientEvent<'a, T>
+    where
+        Self: 'a;
+
+    moves_either!();
+
+    fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
+        either!(self, client => client.poll())
+    }
+}
+
 impl<T, H: Clone> AnyServer<T, H> {
     /// What is offered. Clients that want to know are told of changes.
     pub fn registry(&mut self) -> &mut Registry<H> {
@@ -159,7 +271,7 @@ impl<T, H: Clone> AnyServer<T, H> {
         match self {
             Self::Stdio(server) => server.call_raw(method, params, options, token, now),
             #[cfg(feature = "http")]
-            Self::Http(_) => Err(Refused::new(crate::error::SendError::NotReady, token)),
+            Self::Http(_) => Err(Refused::new(SendError::NotReady, token)),
         }
     }
 

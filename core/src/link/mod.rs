@@ -6,4 +6,4 @@ pub mod http;
 pub mod stdio;
 mod stream;
 
-pub use any::AnyServer;
+pub use any::{AnyClient, AnyServer};

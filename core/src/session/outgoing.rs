@@ -154,6 +154,35 @@ impl<T, I> Session<T, I> {
         }
     }
 
+    /// Lets a call wait until then, whatever its deadline was: somebody has to do something first.
+    pub(crate) fn postpone(&mut self, number: i64, until: Instant) {
+        let Some(pending) = self.pending.get_mut(&number) else { return };
+        if let Some(old) = pending.deadline.replace(until) {
+            self.deadlines.remove(&(old, number));
+        }
+        self.deadlines.insert((until, number), ());
+    }
+
+    /// Gives a call its whole time again, from now on.
+    pub(crate) fn restart(&mut self, number: i64, now: Instant) {
+        let Some(timing) = self.pending.get(&number).map(|pending| pending.timing) else { return };
+        match timing.timeout {
+            Some(timeout) => self.postpone(number, now + timeout),
+            None => self.lift_deadline(number),
+        }
+    }
+
+    /// Gives a call a new id, for a request that is made again.
+    pub(crate) fn renumber(&mut self, number: i64) -> Option<i64> {
+        let pending = self.withdraw(number)?;
+        let renumbered = self.take_number();
+        if let Some(deadline) = pending.deadline {
+            self.deadlines.insert((deadline, renumbered), ());
+        }
+        self.pending.insert(renumbered, pending);
+        Some(renumbered)
+    }
+
     /// A call whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<(i64, Pending<T>)> {
         let (&(deadline, number), ()) = self.deadlines.first()?;

@@ -1,0 +1,153 @@
+//! What a link tells the role on which each call has a stream of its own, such as HTTP: which of them failed, what that
+//! says of the server's era, what is sent again.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::negotiate::{Phase, is_modern_error};
+use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, Queued, UserCall};
+use crate::error::{CallError, CloseReason, NegotiationError, Refused};
+use crate::jsonrpc::{RpcError, Splice};
+use crate::model::{Era, PaginatedParams, ProtocolVersion, ServerCapabilities};
+use crate::session::{Pending, Route, Timing};
+use crate::time::Instant;
+
+impl<T> Client<T> {
+    /// A client on a link where each call has a stream of its own. Closing it tells a modern server that the call is
+    /// off; and there, silence says nothing about the server's era.
+    pub(crate) fn with_own_streams(config: ClientConfig) -> Self {
+        Self { given_up: Some(Vec::new()), ..Self::new(config) }
+    }
+
+    /// Tells the server that a call is off, in the way of the link and the era.
+    pub(super) fn give_up(&mut self, number: i64, reason: &str) {
+        self.close_stream_of(number);
+        if self.given_up.is_none() || !self.is_modern() {
+            self.session.notify_cancelled(number, reason);
+        }
+    }
+
+    /// Nobody waits any more for what the stream of a call brings.
+    pub(super) fn close_stream_of(&mut self, number: i64) {
+        if let Some(given_up) = &mut self.given_up {
+            given_up.push(number);
+        }
+    }
+
+    /// A call whose stream is to be closed.
+    pub(crate) fn next_given_up(&mut self) -> Option<i64> {
+        self.given_up.as_mut()?.pop()
+    }
+
+    /// The revision that requests are written in: that of the probe, or the one that was negotiated. None for the
+    /// handshake, which is there to find one.
+    pub(crate) fn spoken(&self) -> Option<ProtocolVersion> {
+        match self.phase {
+            Phase::Probing { version, .. } => Some(version),
+            Phase::Initializing { .. } => None,
+            _ => self.peer.as_ref().map(|peer| peer.version),
+        }
+    }
+
+    /// Whether the handshake is over and the server speaks this era.
+    pub(crate) fn is_ready_in(&self, era: Era) -> bool {
+        matches!(self.phase, Phase::Ready) && self.peer.as_ref().is_some_and(|peer| peer.version.era() == era)
+    }
+
+    /// Whether a request is the probe for the era.
+    pub(crate) fn is_probe(&self, number: i64) -> bool {
+        matches!(self.session.token(number), Some(Call::Probe))
+    }
+
+    /// Whether a request is still waited for.
+    pub(crate) fn is_open(&self, number: i64) -> bool {
+        self.session.token(number).is_some()
+    }
+
+    /// Whether an error of a server's shows that it is modern.
+    pub(crate) fn shows_modern(error: &RpcError) -> bool {
+        is_modern_error(error)
+    }
+
+    /// The probe was refused, in a way that a modern server would not.
+    pub(crate) fn probe_refused(&mut self, number: i64, now: Instant) {
+        if self.is_probe(number) {
+            self.session.withdraw(number);
+            self.not_modern(now);
+        }
+    }
+
+    /// A request got no answer: its stream failed, or ended without one.
+    pub(crate) fn call_failed(&mut self, number: i64, error: CallError, now: Instant) {
+        // A ping that fails is one that is not answered: when its time is up it counts as missed.
+        if matches!(self.session.token(number), None | Some(Call::Ping)) {
+            return;
+        }
+        let Some(Pending { token, .. }) = self.session.withdraw(number) else { return };
+        match token {
+            Call::Probe | Call::Initialize => self.close(match error {
+                CallError::Transport(error) => CloseReason::Transport(error),
+                CallError::Http(failure) => CloseReason::Negotiation(NegotiationError::Http(failure)),
+                other => CloseReason::Negotiation(NegotiationError::InvalidAnswer(alloc::format!("{other}"))),
+            }),
+            Call::Subscribe(call) => self.legacy_subscribe_failed(call, error, now),
+            Call::Renew | Call::Ping | Call::Unheeded => {}
+            Call::User(user) => {
+                self.rounds.remove(&user.call);
+                self.fail(user.call, user.token, error);
+            }
+        }
+    }
+
+    /// Gives a call of the program's another id, because its request is made again.
+    pub(crate) fn reissue(&mut self, number: i64) -> Option<i64> {
+        let Some(Call::User(user)) = self.session.token(number) else { return None };
+        let call = user.call;
+        let renumbered = self.session.renumber(number)?;
+        self.rounds.insert(call, renumbered);
+        Some(renumbered)
+    }
+
+    /// A page of the server's tools, for the link's own use; nobody is told of the answer.
+    pub(crate) fn list_tools_again(&mut self, params: &PaginatedParams, now: Instant) -> Option<i64> {
+        self.cache.invalidate("notifications/tools/list_changed", None);
+        let mut meta = core::mem::take(&mut self.scratch);
+        self.write_meta(&mut meta, self.is_modern(), None, None);
+        let splice = Splice { members: b"", meta: &meta };
+        let timing = Timing::exactly(self.config.handshake_timeout);
+        let sent = self.session.call(Route::Connection, "tools/list", params, splice, timing, Call::Unheeded, now).ok();
+        meta.clear();
+        self.scratch = meta;
+        sent
+    }
+
+    /// Takes for granted that the server speaks a revision, without asking, and makes a call at once. What the server
+    /// offers is not known, so the call is not held against it.
+    pub(crate) fn call_unasked<P: Serialize + ?Sized>(
+        &mut self,
+        version: ProtocolVersion,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        if version.era() == Era::Modern {
+            self.request_meta = self.meta_for(version);
+        }
+        let capabilities = ServerCapabilities::default();
+        self.peer = Some(Arc::new(Peer { version, capabilities, info: None, instructions: None }));
+        self.phase = Phase::Ready;
+        let user =
+            UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
+        let timing = self.timing(options);
+        self.send(method, params, options, timing, user, now)
+    }
+
+    /// Something for the program that the link noticed.
+    pub(crate) fn report(&mut self, queued: Queued<T>) {
+        self.queue.push_back(queued);
+    }
+}

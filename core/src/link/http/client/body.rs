@@ -1,0 +1,168 @@
+//! From the body of a response to the messages in it.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::codec::sse::{Bounds, EventDecoder, Frame};
+use crate::jsonrpc::{Malformed, MalformedKind, salvage};
+use crate::limits::Limits;
+
+/// Bytes of the body of an error that are read: a JSON-RPC error with plenty of data.
+pub(super) const ERROR_BODY: usize = 64 * 1024;
+
+/// Bytes of a buffer that are kept for the next event.
+const SPARE: usize = 16 * 1024;
+
+/// How a body is read.
+#[derive(Default)]
+pub(super) enum Form {
+    /// There is no head yet.
+    #[default]
+    Unknown,
+    /// One message, or a batch of them.
+    Json,
+    /// A message in each event.
+    Events(Box<EventDecoder>),
+    /// The first part is kept, because something is wrong with the response.
+    Excerpt,
+    /// Nothing is kept.
+    Ignored,
+}
+
+/// What was found in a body.
+pub(super) enum Item {
+    /// A message, by its place.
+    Text(Range<usize>),
+    /// An event with a name of its own, and its data.
+    Named(String, Range<usize>),
+    /// Something that is too long to be a message.
+    Malformed(Malformed),
+}
+
+/// A body on its way in. Messages are copied out of it once, so that events can borrow them.
+#[derive(Default)]
+pub(super) struct Body {
+    pub(super) form: Form,
+    /// Bytes of events that are not complete.
+    partial: Vec<u8>,
+    /// What the items are places in.
+    pub(super) texts: Vec<u8>,
+    pub(super) items: VecDeque<Item>,
+    /// More came than is kept.
+    pub(super) overflowed: bool,
+    /// An event came.
+    pub(super) lively: bool,
+    /// It holds several messages, of which a bad one spoils no other.
+    pub(super) is_batch: bool,
+}
+
+impl Body {
+    /// Begins to read a stream of events, or goes on with one that broke off.
+    pub(super) fn read_events(&mut self, limits: &Limits) {
+        if !matches!(self.form, Form::Events(_)) {
+            let decoder = EventDecoder::new(Bounds::for_events_of(limits.message_bytes));
+            self.form = Form::Events(Box::new(decoder));
+        }
+    }
+
+    /// The decoder of a stream of events.
+    pub(super) fn events(&self) -> Option<&EventDecoder> {
+        if let Form::Events(decoder) = &self.form { Some(decoder) } else { None }
+    }
+
+    /// Some bytes have come.
+    pub(super) fn feed(&mut self, bytes: &[u8], limits: &Limits) {
+        match &self.form {
+            Form::Json => self.keep(bytes, limits.message_bytes),
+            Form::Excerpt => self.keep(bytes, ERROR_BODY),
+            Form::Events(_) => self.feed_events(bytes),
+            Form::Unknown | Form::Ignored => {}
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8], limit: usize) {
+        let room = limit.saturating_sub(self.texts.len());
+        self.overflowed |= bytes.len() > room;
+        self.texts.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn feed_events(&mut self, bytes: &[u8]) {
+        let Form::Events(decoder) = &mut self.form else { return };
+        if self.items.is_empty() {
+            // A stream may be silent for hours behind one large event.
+            self.texts.clear();
+            self.texts.shrink_to(SPARE);
+        }
+        // Events that are there as a whole are read where they are; only the rest has to be kept.
+        let mut partial = core::mem::take(&mut self.partial);
+        let joined = !partial.is_empty();
+        if joined {
+            partial.extend_from_slice(bytes);
+        }
+        let mut unread = if joined { &partial[..] } else { bytes };
+        loop {
+            let (consumed, frame) = decoder.next(unread);
+            match frame {
+                Some(Frame::Event(event)) => {
+                    self.lively = true;
+                    let data = event.data.bytes(unread);
+                    // An empty event makes an id known; there is no message in it.
+                    if !data.is_empty() {
+                        let start = self.texts.len();
+                        self.texts.extend_from_slice(data);
+                        let place = start..self.texts.len();
+                        self.items.push_back(match event.name {
+                            None => Item::Text(place),
+                            Some(name) => Item::Named(name, place),
+                        });
+                    }
+                }
+                Some(Frame::Oversized(oversized)) => {
+                    let detail = alloc::format!("{} bytes in one event", oversized.length);
+                    let malformed = Malformed::new(MalformedKind::TooLong, detail);
+                    self.items.push_back(Item::Malformed(salvage(&oversized, malformed)));
+                }
+                None => {
+                    let rest = &unread[consumed..];
+                    self.partial = if joined {
+                        let done = partial.len() - rest.len();
+                        partial.drain(..done);
+                        partial.shrink_to(SPARE.max(partial.len() * 2));
+                        partial
+                    } else {
+                        rest.to_vec()
+                    };
+                    return;
+                }
+            }
+            unread = &unread[consumed..];
+        }
+    }
+
+    /// The body is complete.
+    pub(super) fn end(&mut self) {
+        self.partial = Vec::new();
+        match &mut self.form {
+            Form::Json if !self.overflowed => {
+                let text = self.texts.trim_ascii();
+                if !text.is_empty() {
+                    let start = self.texts.len() - self.texts.trim_ascii_start().len();
+                    self.items.push_back(Item::Text(start..start + text.len()));
+                }
+            }
+            Form::Events(decoder) => {
+                decoder.finish();
+            }
+            _ => {}
+        }
+    }
+
+    /// What is kept of a body that something is wrong with, as text.
+    pub(super) fn excerpt(&self, longest: usize) -> String {
+        let bytes = &self.texts[..self.texts.len().min(longest)];
+        String::from_utf8_lossy(bytes).trim().chars().filter(|char| !char.is_control() || *char == '\n').collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! The last words: what was said before closing is delivered, then the session is ended, all within a bounded time.
+
+use super::exchange::{Exchange, Purpose};
+use super::exchanges::{Exchanges, Prepared};
+use super::request::{self, Common, Kind};
+use super::sending::Gate;
+use super::streams::Transport;
+use crate::error::CloseReason;
+use crate::time::Instant;
+
+/// How far closing is.
+pub(super) enum Closing {
+    /// The client is open.
+    No,
+    /// Messages are being delivered.
+    Delivering {
+        until: Instant,
+    },
+    /// The session is being ended.
+    Deleting,
+    /// Nothing is left but to say so.
+    Done,
+    Told,
+}
+
+impl Closing {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if let Self::Delivering { until } = self { Some(*until) } else { None }
+    }
+
+    /// The server has ended the session, or will not.
+    pub(super) fn deleted(&mut self) {
+        if matches!(self, Self::Deleting) {
+            *self = Self::Done;
+        }
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// Goes on with closing. Returns whether something was done.
+    pub(super) fn advance_closing(&mut self) -> bool {
+        match self.closing {
+            Closing::No => self.begin_closing(),
+            Closing::Delivering { .. } => {
+                if self.exchanges.values().any(|exchange| matches!(exchange.purpose, Purpose::Message { .. })) {
+                    return false;
+                }
+                self.delete_session();
+            }
+            Closing::Deleting | Closing::Told => return false,
+            Closing::Done => {
+                self.closing = Closing::Told;
+                if let Some(reason) = self.client.closed().cloned() {
+                    self.prepare(Prepared::Closed(reason));
+                }
+            }
+        }
+        true
+    }
+
+    /// Whatever waits for an answer waits no longer; what was said before is sent.
+    fn begin_closing(&mut self) {
+        self.closing = Closing::Delivering { until: self.now + self.http.close_timeout };
+        self.parked.clear();
+        self.mismatches.clear();
+        self.fallback = None;
+        self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
+        let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && matches!(self.gate, Gate::Open);
+        while let Some(frame) = self.take_frame() {
+            let is_message = request::read(&frame).is_ok_and(|(read, _)| !matches!(read.kind, Kind::Request(_)));
+            if deliver && is_message {
+                self.post(frame, false);
+            }
+        }
+        self.gate = Gate::Open;
+    }
+
+    fn delete_session(&mut self) {
+        self.drop_where(|_| true);
+        let Some(session) = self.session.take().filter(|_| matches!(self.transport, Transport::Streamable)) else {
+            self.closing = Closing::Done;
+            return;
+        };
+        let common = Common { version: self.client.spoken(), session: Some(&session), extra: &self.http.headers };
+        let mut exchange = Exchange::new(Purpose::Delete, request::delete(self.http.url.clone(), &common));
+        exchange.deadline = Some(self.now + self.http.close_timeout);
+        self.closing = Closing::Deleting;
+        self.open(exchange);
+    }
+
+    pub(super) fn closing_expired(&mut self) {
+        if self.closing.deadline().is_some_and(|until| until <= self.now) {
+            self.delete_session();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! How a client reaches its server over HTTP.
+
+use core::fmt;
+use core::time::Duration;
+
+use super::super::url::{Url, UrlError};
+use crate::codec::http1::{Framing, Headers, Unsendable, write_request};
+
+/// Where the server is, and how much of everything a client puts up with on the way there.
+///
+/// ```
+/// use windlass::link::http::HttpClientConfig;
+///
+/// let config = HttpClientConfig::new("https://example.com/mcp")?.header("Authorization", "Bearer secret")?;
+/// assert!(!format!("{config:?}").contains("secret"));
+/// assert!(HttpClientConfig::new("https://example.com/mcp")?.header("Mcp-Method", "x").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpClientConfig {
+    /// The address of the server.
+    pub url: Url,
+    /// Headers of the program's own, sent with every request.
+    pub(super) headers: Headers,
+    /// Whether to open a stream on which a legacy server may speak unasked. Most do not offer one, and say so.
+    pub listen: bool,
+    /// Whether the program answers [`ClientEvent::Challenged`](crate::client::ClientEvent::Challenged). If it does not,
+    /// 401 and 403 are errors like any other.
+    pub answers_challenges: bool,
+    /// How long an answer to a challenge may take. Five minutes are enough for a person to log in.
+    pub challenge_timeout: Duration,
+    /// Redirects that one request follows, within its origin. One is usual, for a slash at the end.
+    pub redirects: u32,
+    /// Tries in a row to open a stream again that broke, without an event in between.
+    pub reconnects: u32,
+    /// How long to wait before the first of them, if the server does not say; each wait is twice the one before.
+    pub reconnect_after: Duration,
+    /// How long a notification or an answer may take to be delivered.
+    pub message_timeout: Duration,
+    /// How long a server may take to say goodbye.
+    pub close_timeout: Duration,
+    /// Connections at a time. Each call that waits needs one, as does each subscription; beyond it calls wait for their
+    /// turn. Proxies commonly allow a hundred or so for one client.
+    pub connections: usize,
+    /// Connections kept open for later calls: enough for a burst of parallel ones.
+    pub idle_connections: usize,
+    /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
+    pub idle_timeout: Duration,
+}
+
+impl HttpClientConfig {
+    /// A client of the server at `url`.
+    pub fn new(url: &str) -> Result<Self, UrlError> {
+        Ok(Self {
+            url: Url::parse(url)?,
+            headers: Headers::new(),
+            listen: true,
+            answers_challenges: false,
+            challenge_timeout: Duration::from_secs(300),
+            redirects: 3,
+            reconnects: 5,
+            reconnect_after: Duration::from_secs(1),
+            message_timeout: Duration::from_secs(30),
+            close_timeout: Duration::from_secs(2),
+            connections: 64,
+            idle_connections: 8,
+            idle_timeout: Duration::from_secs(30),
+        })
+    }
+
+    /// Sends a header with every request: credentials, a tenant, a user agent.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, HeaderError> {
+        check_header(name, value)?;
+        self.headers.push(name, value);
+        Ok(self)
+    }
+}
+
+impl fmt::Debug for HttpClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpClientConfig")
+            .field("url", &self.url)
+            .field("headers", &Names(&self.headers))
+            .field("listen", &self.listen)
+            .field("answers_challenges", &self.answers_challenges)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Headers without their values: any of them may be a secret.
+pub(super) struct Names<'a>(pub(super) &'a Headers);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Why a header cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// Its name or value holds what a header cannot hold.
+    Unsendable(Unsendable),
+    /// The protocol itself sends it.
+    Reserved,
+}
+
+impl fmt::Display for HeaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsendable(why) => write!(f, "{why}"),
+            Self::Reserved => f.write_str("this header is sent by the client itself"),
+        }
+    }
+}
+
+impl core::error::Error for HeaderError {}
+
+/// Whether the program may send this header.
+pub(super) fn check_header(name: &str, value: &str) -> Result<(), HeaderError> {
+    const OURS: [&str; 8] = [
+        "host",
+        "connection",
+        "content-length",
+        "transfer-encoding",
+        "content-type",
+        "accept",
+        "last-event-id",
+        "accept-encoding",
+    ];
+    let ours = OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+    if ours || name.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("mcp-")) {
+        return Err(HeaderError::Reserved);
+    }
+    is_sendable(name, value).map_err(HeaderError::Unsendable)
+}
+
+/// Whether a header can stand in a head.
+pub(super) fn is_sendable(name: &str, value: &str) -> Result<(), Unsendable> {
+    write_request(&mut alloc::vec::Vec::new(), "GET", "/", [("Host", "h"), (name, value)], Framing::Empty)
+}

@@ -1,0 +1,149 @@
+//! One connection: the request on it, and the response that comes back.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+
+use super::pool::Answers;
+use super::request::HttpRequest;
+use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::codec::http1::{Bounds, Frame, Framing, HttpFault, ResponseDecoder, write_request};
+use crate::error::{ConnError, ConnErrorKind};
+use crate::machine::HttpTarget;
+use crate::time::Instant;
+
+/// A connection that is open, or being opened.
+pub(super) struct Connection {
+    pub(super) target: HttpTarget,
+    pub(super) outbox: Outbox,
+    inbox: ReadBuffer,
+    cursor: Cursor,
+    decoder: ResponseDecoder,
+    pub(super) job: Option<Job>,
+    /// Whether it has carried an exchange before. The server may close it at any time then.
+    pub(super) reused: bool,
+    /// When it has been without use for long enough.
+    pub(super) idle_until: Option<Instant>,
+}
+
+/// The exchange that a connection carries.
+pub(super) struct Job {
+    pub(super) exchange: u64,
+    pub(super) request: Arc<HttpRequest>,
+    /// Whether anything came back.
+    pub(super) answered: bool,
+    /// Whether this is the second connection for it.
+    pub(super) retried: bool,
+}
+
+/// What became of a connection.
+pub(super) enum Outcome {
+    /// It goes on as it was.
+    Busy,
+    /// Its exchange is complete, and it can carry another.
+    Free,
+    /// Its exchange, if it had one, is complete, and it cannot.
+    Done,
+    /// It is of no use any more.
+    Failed(ConnError),
+}
+
+impl Connection {
+    pub(super) fn new(target: HttpTarget) -> Self {
+        Self {
+            target,
+            outbox: Outbox::default(),
+            inbox: ReadBuffer::default(),
+            cursor: 0,
+            decoder: ResponseDecoder::new(Bounds::default()),
+            job: None,
+            reused: false,
+            idle_until: None,
+        }
+    }
+
+    /// Sends a request.
+    pub(super) fn send(&mut self, job: Job) -> Result<(), ConnError> {
+        let request = &job.request;
+        let host = [("Host", request.url.authority())];
+        let headers = host.into_iter().chain(request.headers.iter());
+        let framing = match request.method {
+            "POST" => Framing::Length(request.body.len() as u64),
+            _ => Framing::Empty,
+        };
+        write_request(self.outbox.tail(), request.method, request.url.target(), headers, framing)
+            .map_err(|why| ConnError::new(ConnErrorKind::Broken, why.to_string()))?;
+        self.outbox.tail().extend_from_slice(&request.body);
+        self.decoder.expect(request.method);
+        self.idle_until = None;
+        self.job = Some(job);
+        Ok(())
+    }
+
+    pub(super) fn read_buf(&mut self) -> &mut [u8] {
+        // A head has to be there as a whole to be read, and one just beyond the limit to be refused.
+        self.inbox.space(&mut self.cursor, Bounds::default().head_bytes + 1)
+    }
+
+    pub(super) fn read_done(&mut self, count: usize, answers: &mut impl Answers, now: Instant) -> Outcome {
+        self.inbox.filled(count);
+        if let Some(job) = self.job.as_mut().filter(|_| count > 0) {
+            job.answered = true;
+        }
+        loop {
+            let unread = self.inbox.unread(self.cursor);
+            let (consumed, frame) = match self.decoder.next(unread) {
+                Ok(found) => found,
+                Err(fault) => return Outcome::Failed(broken(fault)),
+            };
+            let exchange = self.job.as_ref().map(|job| job.exchange);
+            match (frame, exchange) {
+                (Some(Frame::Head(_)), _) if self.decoder.is_upgraded() => {
+                    let detail = "the server switched to another protocol";
+                    return Outcome::Failed(ConnError::new(ConnErrorKind::Broken, detail));
+                }
+                (Some(Frame::Head(head)), Some(exchange)) => answers.head(exchange, &head, now),
+                (Some(Frame::Body(range)), Some(exchange)) => answers.body(exchange, &unread[range], now),
+                (Some(Frame::End), _) => {
+                    self.cursor += consumed;
+                    return self.completed(answers, now);
+                }
+                (Some(_), None) => {}
+                (None, _) => {
+                    self.cursor += consumed;
+                    return Outcome::Busy;
+                }
+            }
+            self.cursor += consumed;
+        }
+    }
+
+    pub(super) fn read_eof(&mut self, answers: &mut impl Answers, now: Instant) -> Outcome {
+        match self.decoder.finish() {
+            Ok(Some(Frame::End)) => match self.completed(answers, now) {
+                Outcome::Free => Outcome::Done,
+                other => other,
+            },
+            Ok(_) => Outcome::Done,
+            Err(fault) => Outcome::Failed(broken(fault)),
+        }
+    }
+
+    fn completed(&mut self, answers: &mut impl Answers, now: Instant) -> Outcome {
+        if let Some(job) = self.job.take() {
+            answers.end(job.exchange, now);
+        }
+        // A server that answers before it has read the whole request does not want the rest of it.
+        let unread = !self.inbox.unread(self.cursor).is_empty();
+        if !self.decoder.keep_alive() || self.outbox.len() > 0 || unread {
+            return Outcome::Done;
+        }
+        self.reused = true;
+        self.inbox.trim(&mut self.cursor);
+        self.outbox.trim();
+        Outcome::Free
+    }
+}
+
+fn broken(fault: HttpFault) -> ConnError {
+    ConnError::new(ConnErrorKind::Broken, fault.to_string())
+}

@@ -1,0 +1,134 @@
+//! One exchange: what it is for, how far it is.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+
+use super::body::Body;
+use super::request::HttpRequest;
+use crate::codec::http1::Headers;
+use crate::error::{ConnError, HttpFailure};
+use crate::time::Instant;
+
+/// Names one request of HTTP and its response. It is never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExchangeId(pub(super) u64);
+
+/// An exchange that is open.
+pub(super) struct Exchange {
+    pub(super) purpose: Purpose,
+    pub(super) request: Arc<HttpRequest>,
+    pub(super) stage: Stage,
+    pub(super) body: Body,
+    /// Of what a response says that is no success.
+    pub(super) failure: Option<HttpFailure>,
+    /// The type of a body that is not the one that was asked for.
+    pub(super) wrong_type: Option<String>,
+    /// Which of the client's sessions and credentials it was sent with.
+    pub(super) session: Option<u32>,
+    pub(super) credentials: u32,
+    pub(super) redirects: u32,
+    pub(super) challenged: bool,
+    /// The session that the response grants, if it is that of a handshake.
+    pub(super) granted: Option<String>,
+    /// Bytes of the request that the server may not have read yet.
+    pub(super) unread_bytes: usize,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// What an exchange is for.
+pub(super) enum Purpose {
+    /// A request, whose answer comes in the response.
+    Request(Asked),
+    /// A request, whose answer comes on the stream of the HTTP+SSE transport.
+    Dropped(i64),
+    /// A notification or an answer. Whether it is `notifications/initialized`, for which all others wait.
+    Message { announces: bool },
+    /// The stream on which a legacy server speaks unasked.
+    Listen(Tries),
+    /// The stream of the HTTP+SSE transport.
+    Events,
+    /// The end of the session.
+    Delete,
+}
+
+/// A request and what became of it.
+pub(super) struct Asked {
+    pub(super) number: i64,
+    pub(super) method: String,
+    pub(super) name: Option<String>,
+    pub(super) answered: bool,
+    /// Whether this is the second time.
+    pub(super) repeated: bool,
+    pub(super) tries: Tries,
+}
+
+/// How often a stream was opened again since it last brought something.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tries(pub(super) u32);
+
+/// How far an exchange is.
+pub(super) enum Stage {
+    /// There is no response yet.
+    Asked,
+    /// The head is there.
+    Answering,
+    /// The response is there, or will never be.
+    Over(Ending),
+    /// The program was asked for credentials.
+    Challenged,
+    /// A stream is to be opened again when its time comes.
+    Waiting,
+}
+
+/// How a response ended.
+pub(super) enum Ending {
+    Complete,
+    Broken(ConnError),
+}
+
+impl Exchange {
+    pub(super) fn new(purpose: Purpose, request: HttpRequest) -> Self {
+        Self {
+            purpose,
+            request: Arc::new(request),
+            stage: Stage::Asked,
+            body: Body::default(),
+            failure: None,
+            wrong_type: None,
+            session: None,
+            credentials: 0,
+            redirects: 0,
+            challenged: false,
+            granted: None,
+            unread_bytes: 0,
+            deadline: None,
+        }
+    }
+
+    /// Whether somebody outside is at it.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.stage, Stage::Asked | Stage::Answering)
+    }
+
+    /// The request whose answer is waited for here.
+    pub(super) fn number(&self) -> Option<i64> {
+        match &self.purpose {
+            Purpose::Request(asked) if !asked.answered => Some(asked.number),
+            Purpose::Dropped(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+/// Keeps what helps to do something about a response that is no success.
+pub(super) fn failure(status: u16, headers: &Headers) -> HttpFailure {
+    /// Challenges that are kept; one is usual.
+    const MOST: usize = 8;
+    let text = |name| headers.get(name).map(|value| crate::jsonrpc::excerpt(value).into());
+    let mut failure = HttpFailure::new(status);
+    failure.www_authenticate = headers.get_all("www-authenticate").take(MOST).map(String::from).collect();
+    failure.auth_server = text("mcp-auth-server");
+    failure.retry_after = text("retry-after");
+    failure.location = text("location").filter(|_| (300..400).contains(&status));
+    failure
+}

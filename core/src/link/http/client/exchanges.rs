@@ -1,0 +1,578 @@
+//! A client over exchanges: requests of HTTP that somebody makes, responses that come back.
+//!
+//! What each part of this does:
+//!
+//! ```text
+//! exchanges   the machine: calls and responses in; exchanges to start, events and a deadline out
+//! sending     from messages to exchanges, in the right order
+//! receiving   from responses to messages
+//! failing     from failures to what they mean: another era, another session, another try
+//! streams     streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
+//! closing     the last words
+//! ```
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::ops::Range;
+
+use serde::Serialize;
+
+use super::closing::Closing;
+use super::config::{HeaderError, HttpClientConfig, check_header};
+use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::request::HttpRequest;
+use super::sending::{Gate, Mismatch, Parked};
+use super::streams::{Fallback, Transport};
+use super::tools::KnownTools;
+use crate::client::{
+    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued,
+    Step, Update,
+};
+use crate::codec::http1::Headers;
+use crate::error::{CloseReason, ConnError, Refused, SendError};
+use crate::json::{Json, JsonText};
+use crate::jsonrpc::RpcError;
+use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
+use crate::session::Counters;
+use crate::table::Table;
+use crate::time::{Instant, earliest};
+
+/// An MCP client for a program that makes requests of HTTP by its own means: a browser's `fetch`, a company's client.
+///
+/// Each [`Start`](ExchangeOutput::Start) is a request to be made; what comes back goes into [`response`](Self::response),
+/// [`body`](Self::body) and [`end`](Self::end), or [`failed`](Self::failed). Bodies are to be handed over as they come: a
+/// server may speak for hours in one. Redirects are not to be followed on the way, for only this machine knows where
+/// credentials may go.
+///
+/// Programs that have sockets use [`HttpClient`](super::HttpClient), which is this on HTTP/1.1.
+///
+/// ```
+/// use windlass::Instant;
+/// use windlass::client::{ClientConfig, ClientEvent};
+/// use windlass::codec::http1::Headers;
+/// use windlass::link::http::{Exchanges, ExchangeOutput, HttpClientConfig};
+/// use windlass::model::Implementation;
+///
+/// let now = Instant::ZERO;
+/// let http = HttpClientConfig::new("http://localhost:3000/mcp")?;
+/// let mut client: Exchanges<u32> = Exchanges::new(ClientConfig::new(Implementation::new("doc", "1")), http, now);
+/// let ExchangeOutput::Start { exchange, request } = client.poll() else { panic!("it begins with a request") };
+/// assert_eq!((request.method, request.headers.get("mcp-method")), ("POST", Some("server/discover")));
+///
+/// client.response(exchange, 200, &Headers::from([("Content-Type", "application/json")]), now);
+/// client.body(exchange, br#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#, now);
+/// client.end(exchange, now);
+/// assert!(matches!(client.poll(), ExchangeOutput::Event(ClientEvent::Ready(_))));
+/// # Ok::<(), windlass::link::http::UrlError>(())
+/// ```
+pub struct Exchanges<T> {
+    pub(super) client: Client<T>,
+    pub(super) http: HttpClientConfig,
+    pub(super) now: Instant,
+    pub(super) exchanges: BTreeMap<u64, Exchange>,
+    /// Which exchange a request is in.
+    pub(super) calls: BTreeMap<i64, u64>,
+    next_exchange: u64,
+    pub(super) timers: Table<(Instant, u64), ()>,
+    /// Exchanges that something came for.
+    pub(super) ready: VecDeque<u64>,
+    pub(super) controls: VecDeque<Control>,
+    pub(super) gate: Gate,
+    /// Messages that were taken back, to be sent before all others.
+    pub(super) parked: VecDeque<Parked>,
+    /// The session's id, and how many there were.
+    pub(super) session: Option<String>,
+    pub(super) sessions: u32,
+    pub(super) credentials: u32,
+    pub(super) transport: Transport,
+    pub(super) fallback: Option<Fallback>,
+    pub(super) tools: KnownTools,
+    /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
+    pub(super) mismatches: BTreeMap<i64, Mismatch>,
+    pub(super) closing: Closing,
+    /// Bytes of requests that the server may not have read yet.
+    pub(super) unread_bytes: usize,
+    started: bool,
+    /// Whether to close when the only call is over.
+    only_call: bool,
+    prepared: Option<Prepared<T>>,
+    lent: Option<Json>,
+}
+
+/// What [`Exchanges::poll`] wants next.
+#[derive(Debug)]
+pub enum ExchangeOutput<'a, T> {
+    /// Something for the program.
+    Event(ClientEvent<'a, T>),
+    /// Make this request.
+    Start {
+        /// The name by which the machine knows the exchange.
+        exchange: ExchangeId,
+        /// The request.
+        request: Arc<HttpRequest>,
+    },
+    /// Give this exchange up: close its stream at once. Whatever still comes of it is ignored.
+    Abort(ExchangeId),
+    /// Nothing more until a response, a call or the deadline comes.
+    Idle {
+        /// When to call [`Exchanges::handle_timeout`].
+        deadline: Option<Instant>,
+    },
+}
+
+/// What is to be done about exchanges.
+pub(super) enum Control {
+    Start(u64),
+    Abort(u64),
+}
+
+/// An event that is known but not lent yet: the bytes that it borrows are named by their place.
+pub(super) enum Prepared<T> {
+    Queued(Queued<T>),
+    Completed { call: CallId, token: T, place: Place },
+    Progress { call: CallId, place: Place },
+    Told { call: CallId, method: String, params: Option<Place> },
+    Notification { method: String, params: Option<Place> },
+    Closed(CloseReason),
+}
+
+/// A text in the body of an exchange.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    exchange: u64,
+    pub(super) range: Range<usize>,
+}
+
+impl<T> Exchanges<T> {
+    /// A client that begins to negotiate at once.
+    pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
+        Self {
+            client: Client::with_own_streams(config),
+            http,
+            now,
+            exchanges: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_exchange: 1,
+            timers: Table::new(),
+            ready: VecDeque::new(),
+            controls: VecDeque::new(),
+            gate: Gate::Open,
+            parked: VecDeque::new(),
+            session: None,
+            sessions: 0,
+            credentials: 0,
+            transport: Transport::Streamable,
+            fallback: None,
+            tools: KnownTools::default(),
+            mismatches: BTreeMap::new(),
+            closing: Closing::No,
+            unread_bytes: 0,
+            started: false,
+            only_call: false,
+            prepared: None,
+            lent: None,
+        }
+    }
+
+    /// A client that takes a revision for granted, makes one call and closes.
+    pub(super) fn for_one_call<P: Serialize + ?Sized>(
+        config: ClientConfig,
+        http: HttpClientConfig,
+        version: ProtocolVersion,
+        call: (&str, &P, &CallOptions),
+        token: T,
+        now: Instant,
+    ) -> Result<Self, Refused<T>> {
+        let (method, params, options) = call;
+        let mut exchanges = Self { started: true, only_call: true, ..Self::new(config, http, now) };
+        exchanges.client.call_unasked(version, method, params, options, token, now)?;
+        Ok(exchanges)
+    }
+
+    /// Starts a call.
+    pub fn call<M: Method>(
+        &mut self,
+        params: &M::Params,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.call_raw(M::NAME, params, options, token, now)
+    }
+
+    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
+    pub fn call_raw<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.client.call(method, params, options, token, now)
+    }
+
+    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
+    pub fn listen(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.client.listen(filter, options, token, now)
+    }
+
+    /// Gives up a call. It completes as cancelled, unless its answer was faster.
+    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        self.now = now;
+        self.client.cancel(call, reason, now);
+    }
+
+    /// Sends a notification.
+    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
+        self.now = now;
+        self.client.notify(N::NAME, params)
+    }
+
+    /// Answers a request for input.
+    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
+        self.now = now;
+        self.client.respond(reply, answer, now);
+    }
+
+    /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
+    /// request is made once more; without, it fails with what the server said.
+    pub fn answer_challenge(
+        &mut self,
+        reply: ChallengeReply,
+        headers: Option<&Headers>,
+        now: Instant,
+    ) -> Result<(), HeaderError> {
+        self.now = now;
+        let checked =
+            headers.map_or(Ok(()), |headers| headers.iter().try_for_each(|(name, value)| check_header(name, value)));
+        let headers = headers.filter(|_| checked.is_ok());
+        if let Some(headers) = headers {
+            self.http.headers = super::request::replaced(&self.http.headers, headers);
+            self.credentials += 1;
+        }
+        self.challenge_answered(reply.exchange, headers.is_some());
+        checked
+    }
+
+    /// Closes the connection. Open calls complete; `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        self.now = now;
+        self.client.close(CloseReason::Requested);
+    }
+
+    /// What is known of the server, once it is.
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.client.peer()
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.client.counters()
+    }
+
+    /// Whether nothing is open: no call, no request, no timer, nothing to send. A stream on which the server may speak
+    /// unasked does not count until the client is closed.
+    pub fn is_idle(&self) -> bool {
+        let standing = |exchange: &Exchange| {
+            matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Events) && self.client.closed().is_none()
+        };
+        self.client.is_idle()
+            && self.client.session.outbox.len() == 0
+            && self.parked.is_empty()
+            && self.mismatches.is_empty()
+            && matches!(self.gate, Gate::Open)
+            && self.controls.is_empty()
+            && self.prepared.is_none()
+            && self.exchanges.values().all(standing)
+    }
+
+    /// The head of a response is there.
+    pub fn response(&mut self, exchange: ExchangeId, status: u16, headers: &Headers, now: Instant) {
+        self.now = now;
+        if self.exchanges.get(&exchange.0).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
+            self.head(exchange.0, status, headers);
+        }
+    }
+
+    /// A part of the body of a response is there. Poll after each, for this is where messages come from.
+    pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8], now: Instant) {
+        self.now = now;
+        let Some(open) = self.exchanges.get_mut(&exchange.0) else { return };
+        if !matches!(open.stage, Stage::Answering) || open.body.overflowed {
+            return;
+        }
+        open.body.feed(bytes, &self.client.session.limits);
+        self.ready.push_back(exchange.0);
+    }
+
+    /// A response is complete.
+    pub fn end(&mut self, exchange: ExchangeId, now: Instant) {
+        self.over(exchange, Ending::Complete, now);
+    }
+
+    /// A request could not be made, or its response broke off.
+    pub fn failed(&mut self, exchange: ExchangeId, why: ConnError, now: Instant) {
+        self.over(exchange, Ending::Broken(why), now);
+    }
+
+    fn over(&mut self, exchange: ExchangeId, ending: Ending, now: Instant) {
+        self.now = now;
+        let Some(open) = self.exchanges.get_mut(&exchange.0).filter(|exchange| exchange.is_running()) else { return };
+        if matches!(ending, Ending::Complete) {
+            open.body.end();
+        }
+        open.stage = Stage::Over(ending);
+        self.ready.push_back(exchange.0);
+    }
+
+    /// The deadline has come. Calling it early or twice is harmless.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        while let Some((&(at, exchange), ())) = self.timers.first() {
+            if at > now {
+                break;
+            }
+            self.timers.remove(&(at, exchange));
+            if let Some(open) = self.exchanges.get_mut(&exchange) {
+                open.deadline = None;
+                self.expired(exchange);
+            }
+        }
+        self.gate_expired();
+        self.client.handle_timeout(now);
+        self.closing_expired();
+    }
+
+    /// What the machine wants next. Call it until it is [`ExchangeOutput::Idle`].
+    pub fn poll(&mut self) -> ExchangeOutput<'_, T> {
+        loop {
+            match self.next_control() {
+                Some(Control::Start(exchange)) => {
+                    if let Some(open) = self.exchanges.get(&exchange) {
+                        return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
+                    }
+                    continue;
+                }
+                Some(Control::Abort(exchange)) => return ExchangeOutput::Abort(ExchangeId(exchange)),
+                None => {}
+            }
+            if !self.advance() {
+                return ExchangeOutput::Idle { deadline: self.deadline() };
+            }
+            if self.prepared.is_some() {
+                break;
+            }
+        }
+        match self.event() {
+            Some(event) => ExchangeOutput::Event(event),
+            // The call ended between the update and now: there is nobody to tell.
+            None => ExchangeOutput::Idle { deadline: Some(Instant::ZERO) },
+        }
+    }
+
+    pub(super) fn next_control(&mut self) -> Option<Control> {
+        self.controls.pop_front()
+    }
+
+    pub(super) fn request(&self, exchange: u64) -> Option<&Arc<HttpRequest>> {
+        self.exchanges.get(&exchange).map(|exchange| &exchange.request)
+    }
+
+    /// Whether others may wait for an exchange, so that it must not wait for them.
+    pub(super) fn is_urgent(&self, exchange: u64) -> bool {
+        self.exchanges.get(&exchange).is_some_and(|exchange| matches!(exchange.purpose, Purpose::Message { .. }))
+    }
+
+    /// Whether there is nothing left to do but to say that it is over.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.closing, Closing::Done | Closing::Told)
+    }
+
+    pub(super) fn has_told_closed(&self) -> bool {
+        matches!(self.closing, Closing::Told)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let timer = self.timers.first().map(|(&(at, _), ())| at);
+        let other = earliest(self.gate.deadline(), self.closing.deadline());
+        earliest(earliest(timer, other), self.client.deadline())
+    }
+
+    /// Goes on until there is an event, something to do about exchanges, or nothing to do. Returns whether there is
+    /// something.
+    pub(super) fn advance(&mut self) -> bool {
+        self.lent = None;
+        if !core::mem::replace(&mut self.started, true) && self.client.closed().is_none() {
+            self.client.start(self.now);
+        }
+        loop {
+            while let Some(number) = self.client.next_given_up() {
+                self.call_given_up(number);
+            }
+            if self.prepared.is_some() || !self.controls.is_empty() {
+                return true;
+            }
+            if let Some(queued) = self.client.next_queued() {
+                self.prepare(Prepared::Queued(queued));
+                continue;
+            }
+            if self.client.session.is_overflowing() {
+                self.client.close(CloseReason::PeerStoppedReading);
+                self.client.session.outbox.clear();
+            }
+            if self.client.closed().is_some() {
+                if self.advance_closing() {
+                    continue;
+                }
+            } else if self.send_next() {
+                continue;
+            }
+            if let Some(exchange) = self.ready.pop_front() {
+                self.receive(exchange);
+            } else if self.only_call && self.client.is_idle() && self.client.closed().is_none() {
+                self.client.close(CloseReason::Requested);
+            } else {
+                return false;
+            }
+        }
+    }
+
+    pub(super) fn prepare(&mut self, prepared: Prepared<T>) {
+        debug_assert!(self.prepared.is_none(), "one event at a time");
+        let about = match &prepared {
+            Prepared::Progress { call, .. } | Prepared::Told { call, .. } => Some(*call),
+            Prepared::Queued(Queued::Update { call, .. } | Queued::Told { call, .. }) => Some(*call),
+            _ => None,
+        };
+        // The call may have ended between the update and now: there is nobody to tell.
+        if about.is_none_or(|call| self.client.token(call).is_some()) {
+            self.prepared = Some(prepared);
+        }
+    }
+
+    /// Prepares what borrows nothing. If there is an event already, it waits for its turn.
+    pub(super) fn prepare_owned(&mut self, step: Step<'_, T>) {
+        let Step::Event(ClientEvent::Completed { call, token, outcome: Err(error) }) = step else {
+            debug_assert!(false, "an error completes a call");
+            return;
+        };
+        self.client.report(Queued::Done { call, token, outcome: Err(error) });
+    }
+
+    pub(super) fn has_event(&self) -> bool {
+        self.prepared.is_some()
+    }
+
+    /// The event that was prepared; none for an update of a call that has ended.
+    pub(super) fn event(&mut self) -> Option<ClientEvent<'_, T>> {
+        let Self { prepared, lent, exchanges, client, .. } = self;
+        let exchanges: &BTreeMap<u64, Exchange> = exchanges;
+        let text = |place: Place| place.text(exchanges);
+        let update = |call, update| client.token(call).map(|token| ClientEvent::Update { call, token, update });
+        match prepared.take()? {
+            Prepared::Queued(queued) => match queued.lend(lent) {
+                Step::Event(event) => Some(event),
+                Step::Update { call, update: what } => update(call, what),
+            },
+            Prepared::Completed { call, token, place } => {
+                Some(ClientEvent::Completed { call, token, outcome: Ok(text(place)) })
+            }
+            Prepared::Progress { call, place } => update(call, Update::Progress(text(place))),
+            Prepared::Told { call, method, params } => {
+                update(call, Update::Notification { method: method.into(), params: params.map(text) })
+            }
+            Prepared::Notification { method, params } => {
+                Some(ClientEvent::Notification { method: method.into(), params: params.map(text) })
+            }
+            Prepared::Closed(reason) => Some(ClientEvent::Closed(reason)),
+        }
+    }
+
+    /// Opens an exchange.
+    pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
+        let id = self.next_exchange;
+        self.next_exchange += 1;
+        exchange.credentials = self.credentials;
+        exchange.unread_bytes = exchange.request.body.len();
+        self.unread_bytes += exchange.unread_bytes;
+        if let Some(number) = exchange.number() {
+            self.calls.insert(number, id);
+        }
+        if let Some(deadline) = exchange.deadline {
+            self.timers.insert((deadline, id), ());
+        }
+        self.controls.push_back(Control::Start(id));
+        self.exchanges.insert(id, exchange);
+        id
+    }
+
+    /// Puts an exchange on the table that nobody is at.
+    pub(super) fn put_back(&mut self, exchange: Exchange) {
+        self.open(exchange);
+        self.controls.pop_back();
+    }
+
+    /// Takes an exchange off the table. If somebody is still at it, it is aborted.
+    pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
+        self.request_read(id);
+        let exchange = self.exchanges.remove(&id)?;
+        if let Some(deadline) = exchange.deadline {
+            self.timers.remove(&(deadline, id));
+        }
+        if let Some(number) = exchange.number().filter(|number| self.calls.get(number) == Some(&id)) {
+            self.calls.remove(&number);
+        }
+        if exchange.is_running() {
+            let unsent =
+                self.controls.iter().position(|control| matches!(control, Control::Start(other) if *other == id));
+            match unsent {
+                Some(at) => drop(self.controls.remove(at)),
+                None => self.controls.push_back(Control::Abort(id)),
+            }
+        }
+        Some(exchange)
+    }
+
+    /// The server has read a request, or will not.
+    pub(super) fn request_read(&mut self, id: u64) {
+        if let Some(exchange) = self.exchanges.get_mut(&id) {
+            self.unread_bytes -= core::mem::take(&mut exchange.unread_bytes);
+        }
+    }
+
+    /// Sets, changes or ends the deadline of an exchange.
+    pub(super) fn set_deadline(&mut self, id: u64, deadline: Option<Instant>) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if let Some(old) = core::mem::replace(&mut exchange.deadline, deadline) {
+            self.timers.remove(&(old, id));
+        }
+        if let Some(deadline) = deadline {
+            self.timers.insert((deadline, id), ());
+        }
+    }
+}
+
+impl Place {
+    /// Where `text`, which was read from `texts` of an exchange, lies in it.
+    pub(super) fn of(text: JsonText<'_>, exchange: u64, texts: &[u8]) -> Self {
+        let start = (text.as_str().as_ptr() as usize).saturating_sub(texts.as_ptr() as usize);
+        Self { exchange, range: start..start + text.as_str().len() }
+    }
+
+    fn text(self, exchanges: &BTreeMap<u64, Exchange>) -> JsonText<'_> {
+        let texts = exchanges.get(&self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
+        let text = texts.get(self.range).and_then(|text| core::str::from_utf8(text).ok());
+        debug_assert!(text.is_some(), "the text of an event stays until the event is lent");
+        text.map_or(JsonText::EMPTY_OBJECT, JsonText::trusted)
+    }
+}

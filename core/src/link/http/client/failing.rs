@@ -1,0 +1,333 @@
+//! From failures to what they mean: another era, another session, other credentials, another try, or an error.
+
+use alloc::boxed::Box;
+
+use super::body::Form;
+use super::exchange::{Asked, Ending, Exchange, Purpose, Stage};
+use super::exchanges::{Control, Exchanges};
+use super::request;
+use super::sending::Gate;
+use super::streams::Transport;
+use crate::client::{ChallengeReply, Client, Queued};
+use crate::codec::http1::Headers;
+use crate::error::{CallError, HttpFailure};
+use crate::jsonrpc::{Message, Parsed, RpcError, parse};
+use crate::model::Era;
+
+impl<T> Exchanges<T> {
+    /// Follows a redirect, if it stays within the origin and means the same request.
+    pub(super) fn redirected(&mut self, id: u64, status: u16, headers: &Headers) -> bool {
+        let Some(exchange) = self.exchanges.get(&id) else { return false };
+        let same_request = matches!(status, 307 | 308) || exchange.request.method == "GET";
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) || !same_request || exchange.redirects >= self.http.redirects
+        {
+            return false;
+        }
+        let Some(Ok(url)) = headers.get("location").map(|location| exchange.request.url.join(location)) else {
+            return false;
+        };
+        if !url.is_same_origin(&self.http.url) {
+            return false;
+        }
+        let request = request::HttpRequest { url, ..(*exchange.request).clone() };
+        let redirects = exchange.redirects + 1;
+        let deadline = exchange.deadline;
+        let Some(old) = self.drop_exchange(id) else { return false };
+        let mut exchange = Exchange::new(old.purpose, request);
+        exchange.redirects = redirects;
+        exchange.session = old.session;
+        exchange.challenged = old.challenged;
+        exchange.deadline = deadline;
+        exchange.body = old.body;
+        self.open(exchange);
+        true
+    }
+
+    /// An exchange is over, and everything that came in it has been dealt with.
+    pub(super) fn finished(&mut self, id: u64) {
+        if self.challenges(id) {
+            return;
+        }
+        let Some(exchange) = self.drop_exchange(id) else { return };
+        match exchange.purpose {
+            Purpose::Request(Asked { answered: true, .. }) => {}
+            Purpose::Request(_) if exchange.failure.is_some() => self.refused(exchange),
+            Purpose::Request(_) => self.unanswered(exchange),
+            Purpose::Dropped(number) => {
+                if let Some(error) = error_of(&exchange) {
+                    self.fail_call(number, error);
+                }
+            }
+            Purpose::Message { announces } => {
+                if let Some(error) = error_of(&exchange) {
+                    self.client.report(Queued::NotDelivered(error));
+                }
+                if announces {
+                    self.announced();
+                }
+            }
+            Purpose::Listen(_) => self.listener_over(exchange),
+            Purpose::Events => self.events_over(),
+            Purpose::Delete => self.closing.deleted(),
+        }
+    }
+
+    /// The server refused a request.
+    fn refused(&mut self, mut exchange: Exchange) {
+        let failure = failure_of(&mut exchange);
+        let Purpose::Request(asked) = &exchange.purpose else { return };
+        let (number, status) = (asked.number, failure.status);
+        let error = self.error_in(&exchange);
+        if exchange.request.method == "GET" {
+            let detail = alloc::format!("the stream broke, and the server does not resume it ({failure})");
+            return self.lost(&exchange, detail);
+        }
+        if self.client.is_probe(number) {
+            return match error {
+                Some(error) if Client::<T>::shows_modern(&error) => self.answer_with(number, error),
+                _ if matches!(status, 400 | 404 | 405 | 406 | 415 | 422) => self.client.probe_refused(number, self.now),
+                _ => self.fail_call(number, CallError::Http(failure)),
+            };
+        }
+        if status == 404 && exchange.session.is_some() {
+            return self.session_lost(&exchange);
+        }
+        let renewing = matches!(self.gate, Gate::Renewing { .. });
+        let may_be_older = (400..500).contains(&status) && !matches!(status, 401 | 403 | 408 | 429);
+        if asked.method == "initialize" && may_be_older && !renewing {
+            let says_more =
+                error.as_ref().is_some_and(|error| Client::<T>::shows_modern(error) || error.data.is_some());
+            if !says_more {
+                let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
+                return self.fall_back(number, exchange.request.body.clone(), error);
+            }
+        }
+        if let (Some(error), false) = (error, matches!(status, 401 | 403)) {
+            let modern = self.client.is_ready_in(Era::Modern);
+            return match exchange.mismatch(&error).filter(|_| modern) {
+                Some(mismatch) => self.list_tools_again(mismatch, None),
+                None => self.answer_with(number, error),
+            };
+        }
+        self.fail_call(number, CallError::Http(failure));
+    }
+
+    /// The error in the body of a refusal, if there is one for this request.
+    fn error_in(&self, exchange: &Exchange) -> Option<RpcError> {
+        let number = exchange.number()?;
+        let parsed = parse(exchange.body.texts.trim_ascii(), &self.client.session.limits);
+        match parsed {
+            Ok(Parsed::Message(Message::Response { id, outcome: Err(error) }))
+                if id.as_ref().is_none_or(|id| *id == number.into()) =>
+            {
+                Some(error)
+            }
+            // Some write `"id":""` or a number of their own when they could not read ours: it is the only request here.
+            Ok(Parsed::Message(Message::Response { outcome: Err(error), .. })) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Completes a request with an error of the server's.
+    pub(super) fn answer_with(&mut self, number: i64, error: RpcError) {
+        let message = Message::Response { id: Some(number.into()), outcome: Err(error) };
+        if let Some(step) = self.client.handle(message, self.now) {
+            self.prepare_owned(step);
+        }
+    }
+
+    /// The response ended without an answer.
+    fn unanswered(&mut self, mut exchange: Exchange) {
+        let Purpose::Request(asked) = &exchange.purpose else { return };
+        let number = asked.number;
+        if let Some(found) = exchange.wrong_type.take() {
+            let excerpt = exchange.body.excerpt(HttpFailure::EXCERPT);
+            if exchange.request.method == "GET" {
+                let detail = alloc::format!("the stream broke, and the server answers with {found} to go on with it");
+                return self.lost(&exchange, detail);
+            }
+            let detail = alloc::format!("the answer is {found}, neither JSON nor a stream of events: {excerpt}");
+            return self.unusable(number, detail);
+        }
+        let headless = matches!(exchange.body.form, Form::Unknown);
+        let detail = match exchange.stage {
+            Stage::Over(Ending::Broken(error)) if headless && exchange.request.method != "GET" => {
+                return self.fail_call(number, CallError::Transport(error));
+            }
+            Stage::Over(Ending::Broken(ref error)) => alloc::format!("{error}"),
+            _ if matches!(exchange.body.form, Form::Events(_)) => "the stream ended without it".into(),
+            _ => "the body is empty".into(),
+        };
+        if let Some(exchange) = self.resume(exchange) {
+            self.lost(&exchange, detail);
+        }
+    }
+
+    /// There will be no answer to a request, and nobody knows whether it was carried out.
+    fn lost(&mut self, exchange: &Exchange, detail: alloc::string::String) {
+        let Purpose::Request(asked) = &exchange.purpose else { return };
+        if self.client.is_probe(asked.number) {
+            // A modern server would have said something.
+            return self.client.probe_refused(asked.number, self.now);
+        }
+        let frame = exchange.request.body.clone();
+        if self.may_repeat(asked) && !frame.is_empty() && self.repeat(asked.number, &frame) {
+            return;
+        }
+        self.fail_call(asked.number, CallError::NoResponse { id: asked.number, detail });
+    }
+
+    fn may_repeat(&self, asked: &Asked) -> bool {
+        !asked.repeated && request::is_repeatable(&asked.method, asked.name.as_deref(), &self.tools)
+    }
+
+    /// The server does not know the session any more.
+    fn session_lost(&mut self, exchange: &Exchange) {
+        let Purpose::Request(asked) = &exchange.purpose else { return };
+        let repeats = self.may_repeat(asked) && self.repeat(asked.number, &exchange.request.body);
+        if exchange.session == Some(self.sessions) {
+            self.renew();
+        }
+        if !repeats {
+            self.fail_call(asked.number, CallError::SessionLost);
+        }
+    }
+
+    /// Asks the program for other credentials, if the server wants them and the program has them to give. Returns whether
+    /// the exchange goes on.
+    fn challenges(&mut self, id: u64) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
+        let refused = exchange.failure.as_ref().is_some_and(|failure| matches!(failure.status, 401 | 403));
+        let askable = !matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Delete);
+        if !refused || !askable || !self.http.answers_challenges || exchange.challenged {
+            return false;
+        }
+        if exchange.is_running() {
+            // The rest of what it says is not waited for.
+            exchange.stage = Stage::Over(Ending::Complete);
+            self.controls.push_back(Control::Abort(id));
+        }
+        if exchange.credentials < self.credentials {
+            // Somebody else has been asked meanwhile.
+            self.replay(id);
+            return true;
+        }
+        let challenge = failure_of(exchange);
+        exchange.failure = Some((*challenge).clone());
+        exchange.stage = Stage::Challenged;
+        let until = self.now + self.http.challenge_timeout;
+        if let Some(number) = exchange.number() {
+            self.client.session.postpone(number, until);
+        }
+        self.set_deadline(id, Some(until));
+        self.client.report(Queued::Challenged { reply: ChallengeReply { exchange: id }, challenge });
+        true
+    }
+
+    /// The program has answered a challenge.
+    pub(super) fn challenge_answered(&mut self, id: u64, with_headers: bool) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        if !matches!(exchange.stage, Stage::Challenged) {
+            return;
+        }
+        if with_headers {
+            self.replay(id);
+        } else {
+            exchange.challenged = true;
+            exchange.stage = Stage::Over(Ending::Complete);
+            self.set_deadline(id, None);
+            self.ready.push_back(id);
+        }
+    }
+
+    /// Makes a request again with the credentials of now.
+    fn replay(&mut self, id: u64) {
+        let Some(old) = self.drop_exchange(id) else { return };
+        let number = old.number();
+        let headers = request::replaced(&old.request.headers, &self.http.headers);
+        let request = request::HttpRequest { headers, ..(*old.request).clone() };
+        let mut exchange = Exchange::new(old.purpose, request);
+        exchange.challenged = true;
+        exchange.session = old.session;
+        exchange.redirects = old.redirects;
+        match number {
+            Some(number) => self.client.session.restart(number, self.now),
+            None => exchange.deadline = Some(self.now + self.http.message_timeout),
+        }
+        self.open(exchange);
+    }
+
+    /// The time of an exchange is up.
+    pub(super) fn expired(&mut self, id: u64) {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        match (&exchange.stage, &exchange.purpose) {
+            (Stage::Waiting, _) => self.reconnect(id),
+            (Stage::Challenged, _) => {
+                exchange.challenged = true;
+                exchange.stage = Stage::Over(Ending::Complete);
+                self.finished(id);
+            }
+            // The body of an error is not worth more time: what is there has to do.
+            (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
+            (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),
+            (_, Purpose::Dropped(number)) => {
+                let (number, after) = (*number, self.http.message_timeout);
+                self.drop_exchange(id);
+                self.fail_call(number, CallError::TimedOut { after });
+            }
+            (_, Purpose::Message { announces }) => {
+                let announces = *announces;
+                let answered = matches!(exchange.stage, Stage::Answering);
+                self.drop_exchange(id);
+                if !answered {
+                    let after = self.http.message_timeout;
+                    self.client.report(Queued::NotDelivered(CallError::TimedOut { after }));
+                }
+                if announces {
+                    self.announced();
+                }
+            }
+            (_, Purpose::Listen(_)) => {
+                self.drop_exchange(id);
+                self.listening_decided();
+            }
+            (_, Purpose::Events) => {
+                self.drop_exchange(id);
+                self.events_over();
+            }
+            (_, Purpose::Delete) => {
+                self.drop_exchange(id);
+                self.closing.deleted();
+            }
+            (_, Purpose::Request(_)) => {}
+        }
+    }
+
+    /// Whether the server speaks the legacy era over Streamable HTTP, where streams can be resumed.
+    pub(super) fn may_resume(&self) -> bool {
+        matches!(self.transport, Transport::Streamable)
+            && self.client.spoken().is_none_or(|version| version.era() == Era::Legacy)
+    }
+}
+
+/// What a response that is no success says, with the first part of its body.
+fn failure_of(exchange: &mut Exchange) -> Box<HttpFailure> {
+    let mut failure = exchange.failure.take().unwrap_or_else(|| HttpFailure::new(0));
+    failure.body = exchange.body.excerpt(HttpFailure::EXCERPT);
+    Box::new(failure)
+}
+
+/// Why a message was not delivered, if it was not.
+fn error_of(exchange: &Exchange) -> Option<CallError> {
+    match (&exchange.failure, &exchange.stage) {
+        (Some(failure), _) => {
+            let body = exchange.body.excerpt(HttpFailure::EXCERPT);
+            Some(CallError::Http(Box::new(HttpFailure { body, ..failure.clone() })))
+        }
+        // The server has said that it got the message; what it says beyond that nobody reads.
+        (None, Stage::Over(Ending::Broken(error))) if matches!(exchange.body.form, Form::Unknown) => {
+            Some(CallError::Transport(error.clone()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,254 @@
+//! The exchanges on connections of HTTP/1.1.
+
+use alloc::sync::Arc;
+
+use serde::Serialize;
+
+use super::config::{HeaderError, HttpClientConfig};
+use super::exchange::ExchangeId;
+use super::exchanges::{Control, Exchanges};
+use super::pool::{Answers, Pool, PoolOutput};
+use crate::client::{CallId, CallOptions, ChallengeReply, ClientConfig, ClientEvent, InputReply, InputResponse, Peer};
+use crate::codec::http1::{Headers, ResponseHead};
+use crate::error::{ConnError, Refused, SendError};
+use crate::jsonrpc::RpcError;
+use crate::machine::{ConnId, Machine, Output, Sealed, Target};
+use crate::model::{Method, Notice, SubscriptionFilter};
+use crate::session::Counters;
+use crate::time::{Instant, earliest};
+
+/// An MCP client over HTTP. `T` is the token that goes in with a call and comes back with its completion.
+///
+/// It asks for connections by [`Output::Open`] with [`Target::Http`], several at a time: a call that waits has one, and
+/// so has each stream of the server's. A connection that is refused or breaks fails the exchange on it and nothing
+/// else.
+///
+/// ```
+/// use windlass::client::ClientConfig;
+/// use windlass::link::http::{HttpClient, HttpClientConfig};
+/// use windlass::model::Implementation;
+/// use windlass::{Instant, Machine, Output, Target};
+///
+/// let now = Instant::ZERO;
+/// let http = HttpClientConfig::new("https://example.com/mcp")?;
+/// let mut client: HttpClient<u32> = HttpClient::new(ClientConfig::new(Implementation::new("doc", "1")), http, now);
+/// let Output::Open { conn, target: Target::Http(target) } = client.poll() else { panic!("a connection comes first") };
+/// assert_eq!((&target.host[..], target.port, target.tls), ("example.com", 443, true));
+/// assert!(client.write_buf(conn).starts_with(b"POST /mcp HTTP/1.1\r\nHost: example.com\r\n"));
+/// # Ok::<(), windlass::link::http::UrlError>(())
+/// ```
+pub struct HttpClient<T> {
+    exchanges: Exchanges<T>,
+    pool: Pool,
+    now: Instant,
+}
+
+impl<T> HttpClient<T> {
+    /// A client that begins to negotiate at once.
+    pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
+        Self::on(Exchanges::new(config, http, now), now)
+    }
+
+    pub(super) fn on(exchanges: Exchanges<T>, now: Instant) -> Self {
+        Self { pool: Pool::new(&exchanges.http), exchanges, now }
+    }
+
+    /// Starts a call.
+    pub fn call<M: Method>(
+        &mut self,
+        params: &M::Params,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.exchanges.call::<M>(params, options, token, now)
+    }
+
+    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
+    pub fn call_raw<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.exchanges.call_raw(method, params, options, token, now)
+    }
+
+    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
+    pub fn listen(
+        &mut self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        self.now = now;
+        self.exchanges.listen(filter, options, token, now)
+    }
+
+    /// Gives up a call. It completes as cancelled, unless its answer was faster.
+    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        self.now = now;
+        self.exchanges.cancel(call, reason, now);
+    }
+
+    /// Sends a notification.
+    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
+        self.now = now;
+        self.exchanges.notify::<N>(params, now)
+    }
+
+    /// Answers a request for input.
+    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
+        self.now = now;
+        self.exchanges.respond(reply, answer, now);
+    }
+
+    /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
+    /// request is made once more; without, it fails with what the server said.
+    pub fn answer_challenge(
+        &mut self,
+        reply: ChallengeReply,
+        headers: Option<&Headers>,
+        now: Instant,
+    ) -> Result<(), HeaderError> {
+        self.now = now;
+        self.exchanges.answer_challenge(reply, headers, now)
+    }
+
+    /// Closes the connection. Open calls complete; `Closed` is the last event.
+    pub fn close(&mut self, now: Instant) {
+        self.now = now;
+        self.exchanges.close(now);
+    }
+
+    /// What is known of the server, once it is.
+    pub fn peer(&self) -> Option<&Arc<Peer>> {
+        self.exchanges.peer()
+    }
+
+    /// What was ignored so far.
+    pub fn counters(&self) -> Counters {
+        self.exchanges.counters()
+    }
+
+    /// Whether nothing is open: no call, no request, no timer, no byte to write. A stream on which the server may speak
+    /// unasked, and connections kept for later, do not count until the client is closed.
+    pub fn is_idle(&self) -> bool {
+        let closed = self.exchanges.client.closed().is_some();
+        self.exchanges.is_idle() && self.pool.is_quiet() && (!closed || self.pool.is_empty())
+    }
+}
+
+impl<T> Answers for Exchanges<T> {
+    fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant) {
+        self.response(ExchangeId(exchange), head.status, &head.headers, now);
+    }
+
+    fn body(&mut self, exchange: u64, bytes: &[u8], now: Instant) {
+        Self::body(self, ExchangeId(exchange), bytes, now);
+    }
+
+    fn end(&mut self, exchange: u64, now: Instant) {
+        Self::end(self, ExchangeId(exchange), now);
+    }
+
+    fn failed(&mut self, exchange: u64, why: ConnError, now: Instant) {
+        Self::failed(self, ExchangeId(exchange), why, now);
+    }
+}
+
+impl<T> Sealed for HttpClient<T> {}
+
+impl<T> Machine for HttpClient<T> {
+    type Event<'a>
+        = ClientEvent<'a, T>
+    where
+        Self: 'a;
+
+    fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
+        self.pool.read_buf(conn)
+    }
+
+    fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        self.pool.read_done(conn, count, &mut self.exchanges, now);
+    }
+
+    fn read_eof(&mut self, conn: ConnId, now: Instant) {
+        self.now = now;
+        self.pool.read_eof(conn, &mut self.exchanges, now);
+    }
+
+    fn write_buf(&self, conn: ConnId) -> &[u8] {
+        self.pool.write_buf(conn)
+    }
+
+    fn next_to_move(&mut self) -> Option<ConnId> {
+        self.pool.next_to_move()
+    }
+
+    fn is_over(&self) -> bool {
+        self.exchanges.has_told_closed() && self.pool.is_empty() && self.pool.is_quiet()
+    }
+
+    fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
+        self.now = now;
+        self.pool.write_done(conn, count);
+    }
+
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
+        self.now = now;
+        self.pool.conn_failed(conn, why, &mut self.exchanges, now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        self.exchanges.handle_timeout(now);
+        self.pool.handle_timeout(now);
+    }
+
+    fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
+        loop {
+            while let Some(control) = self.exchanges.next_control() {
+                self.control(control);
+            }
+            if self.exchanges.is_over() {
+                self.pool.shut();
+            }
+            match self.pool.next_output() {
+                Some(PoolOutput::Open(conn, target)) => return Output::Open { conn, target: Target::Http(target) },
+                Some(PoolOutput::Close(conn)) => return Output::Close(conn),
+                None => {}
+            }
+            if self.exchanges.has_event() {
+                return match self.exchanges.event() {
+                    Some(event) => Output::Event(event),
+                    None => Output::Idle { deadline: Some(self.now) },
+                };
+            }
+            if !self.exchanges.advance() {
+                return Output::Idle { deadline: earliest(self.exchanges.deadline(), self.pool.deadline()) };
+            }
+        }
+    }
+}
+
+impl<T> HttpClient<T> {
+    fn control(&mut self, control: Control) {
+        match control {
+            Control::Start(exchange) => {
+                let Some(request) = self.exchanges.request(exchange).cloned() else { return };
+                let urgent = self.exchanges.is_urgent(exchange);
+                if let Err(why) = self.pool.start(exchange, request, urgent) {
+                    self.exchanges.failed(ExchangeId(exchange), why, self.now);
+                }
+            }
+            Control::Abort(exchange) => self.pool.abort(exchange, &mut self.exchanges, self.now),
+        }
+    }
+}

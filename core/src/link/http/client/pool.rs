@@ -1,0 +1,262 @@
+//! Which connection an exchange is on: kept ones are used again, new ones are opened up to a limit, and beyond it
+//! exchanges wait for their turn.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::config::HttpClientConfig;
+use super::connection::{Connection, Job, Outcome};
+use super::request::HttpRequest;
+use crate::codec::http1::ResponseHead;
+use crate::error::ConnError;
+use crate::machine::{ConnId, HttpTarget};
+use crate::time::Instant;
+
+/// Connections beyond the limit for messages that others may wait for: the answer to a server that asks something in the
+/// middle of a call, when calls have taken all there are.
+const RESERVE: usize = 8;
+
+/// Who is told what came back.
+pub(super) trait Answers {
+    fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant);
+    fn body(&mut self, exchange: u64, bytes: &[u8], now: Instant);
+    fn end(&mut self, exchange: u64, now: Instant);
+    fn failed(&mut self, exchange: u64, why: ConnError, now: Instant);
+}
+
+/// What the adapter is to do.
+pub(super) enum PoolOutput {
+    Open(ConnId, HttpTarget),
+    Close(ConnId),
+}
+
+/// The connections of a client.
+pub(super) struct Pool {
+    most: usize,
+    most_idle: usize,
+    idle_timeout: Duration,
+    connections: BTreeMap<u32, Connection>,
+    /// Which connection an exchange is on.
+    busy: BTreeMap<u64, u32>,
+    waiting: VecDeque<(Job, bool)>,
+    next: u32,
+    outputs: VecDeque<PoolOutput>,
+    /// Connections with a request that their driver does not know of.
+    moving: VecDeque<ConnId>,
+}
+
+impl Pool {
+    pub(super) fn new(config: &HttpClientConfig) -> Self {
+        Self {
+            most: config.connections.max(1),
+            most_idle: config.idle_connections,
+            idle_timeout: config.idle_timeout,
+            connections: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            next: 0,
+            outputs: VecDeque::new(),
+            moving: VecDeque::new(),
+        }
+    }
+
+    /// Makes a request, now or when there is a connection for it. An urgent one may use the reserve.
+    pub(super) fn start(&mut self, exchange: u64, request: Arc<HttpRequest>, urgent: bool) -> Result<(), ConnError> {
+        let job = Job { exchange, request, answered: false, retried: false };
+        self.place(job, urgent)
+    }
+
+    fn place(&mut self, job: Job, urgent: bool) -> Result<(), ConnError> {
+        let target = job.request.url.to_http_target();
+        // The one that was used last is the least likely to be closed by the server.
+        let is_idle = |connection: &Connection| connection.job.is_none();
+        let idle = self.connections.iter().filter(|(_, it)| is_idle(it) && it.target == target && !job.retried);
+        if let Some(conn) = idle.max_by_key(|(_, it)| it.idle_until).map(|(&conn, _)| conn) {
+            return self.send(conn, job);
+        }
+        let most = if urgent { self.most + RESERVE } else { self.most };
+        if self.connections.len() >= most {
+            let oldest = self.connections.iter().filter(|(_, it)| is_idle(it)).min_by_key(|(_, it)| it.idle_until);
+            match oldest.map(|(&conn, _)| conn) {
+                Some(conn) => self.drop_connection(conn),
+                None => {
+                    self.waiting.push_back((job, urgent));
+                    return Ok(());
+                }
+            }
+        }
+        let conn = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.outputs.push_back(PoolOutput::Open(ConnId(conn), target.clone()));
+        self.connections.insert(conn, Connection::new(target));
+        self.send(conn, job)
+    }
+
+    fn send(&mut self, conn: u32, job: Job) -> Result<(), ConnError> {
+        let exchange = job.exchange;
+        let Some(connection) = self.connections.get_mut(&conn) else { return Ok(()) };
+        match connection.send(job) {
+            Ok(()) => {
+                self.moving.push_back(ConnId(conn));
+                self.busy.insert(exchange, conn);
+                Ok(())
+            }
+            Err(why) => {
+                self.drop_connection(conn);
+                Err(why)
+            }
+        }
+    }
+
+    /// Gives up an exchange; its connection goes with it.
+    pub(super) fn abort(&mut self, exchange: u64, answers: &mut impl Answers, now: Instant) {
+        self.waiting.retain(|(job, _)| job.exchange != exchange);
+        if let Some(conn) = self.busy.remove(&exchange) {
+            self.drop_connection(conn);
+            self.place_waiting(answers, now);
+        }
+    }
+
+    fn drop_connection(&mut self, conn: u32) {
+        if self.connections.remove(&conn).is_none() {
+            return;
+        }
+        let opening = |output: &PoolOutput| matches!(output, PoolOutput::Open(other, _) if other.0 == conn);
+        match self.outputs.iter().position(opening) {
+            Some(at) => drop(self.outputs.remove(at)),
+            None => self.outputs.push_back(PoolOutput::Close(ConnId(conn))),
+        }
+    }
+
+    fn place_waiting(&mut self, answers: &mut impl Answers, now: Instant) {
+        let waiting = core::mem::take(&mut self.waiting);
+        for (job, urgent) in waiting {
+            let exchange = job.exchange;
+            if let Err(why) = self.place(job, urgent) {
+                answers.failed(exchange, why, now);
+            }
+        }
+    }
+
+    pub(super) fn next_to_move(&mut self) -> Option<ConnId> {
+        self.moving.pop_front()
+    }
+
+    pub(super) fn next_output(&mut self) -> Option<PoolOutput> {
+        self.outputs.pop_front()
+    }
+
+    pub(super) fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
+        self.connections.get_mut(&conn.0).map(Connection::read_buf).unwrap_or_default()
+    }
+
+    pub(super) fn read_done(&mut self, conn: ConnId, count: usize, answers: &mut impl Answers, now: Instant) {
+        if let Some(connection) = self.connections.get_mut(&conn.0) {
+            let exchange = connection.job.as_ref().map(|job| job.exchange);
+            let outcome = connection.read_done(count, answers, now);
+            self.settle(conn.0, exchange, outcome, answers, now);
+        }
+    }
+
+    pub(super) fn read_eof(&mut self, conn: ConnId, answers: &mut impl Answers, now: Instant) {
+        if let Some(connection) = self.connections.get_mut(&conn.0) {
+            let exchange = connection.job.as_ref().map(|job| job.exchange);
+            let outcome = connection.read_eof(answers, now);
+            self.settle(conn.0, exchange, outcome, answers, now);
+        }
+    }
+
+    pub(super) fn conn_failed(&mut self, conn: ConnId, why: ConnError, answers: &mut impl Answers, now: Instant) {
+        if let Some(connection) = self.connections.get(&conn.0) {
+            let exchange = connection.job.as_ref().map(|job| job.exchange);
+            self.settle(conn.0, exchange, Outcome::Failed(why), answers, now);
+        }
+    }
+
+    /// What becomes of a connection, and of the exchange that was on it.
+    fn settle(&mut self, conn: u32, exchange: Option<u64>, outcome: Outcome, answers: &mut impl Answers, now: Instant) {
+        if matches!(outcome, Outcome::Busy) {
+            return;
+        }
+        if let Some(exchange) = exchange {
+            self.busy.remove(&exchange);
+        }
+        match outcome {
+            Outcome::Busy => return,
+            Outcome::Free => {
+                let idle = self.connections.values().filter(|connection| connection.job.is_none()).count();
+                match self.connections.get_mut(&conn) {
+                    Some(connection) if idle <= self.most_idle || !self.waiting.is_empty() => {
+                        connection.idle_until = Some(now + self.idle_timeout);
+                    }
+                    _ => self.drop_connection(conn),
+                }
+            }
+            Outcome::Done => self.drop_connection(conn),
+            Outcome::Failed(why) => {
+                let connection = self.connections.get_mut(&conn);
+                let reused = connection.as_ref().is_some_and(|connection| connection.reused);
+                let job = connection.and_then(|connection| connection.job.take());
+                self.drop_connection(conn);
+                match job {
+                    // The server closed a connection that it had kept, as it may at any time: it has not even seen this
+                    // request, most probably. On a fresh connection it will.
+                    Some(job) if reused && !job.answered && !job.retried => {
+                        let exchange = job.exchange;
+                        if let Err(why) = self.place(Job { retried: true, ..job }, true) {
+                            answers.failed(exchange, why, now);
+                        }
+                    }
+                    Some(job) => answers.failed(job.exchange, why, now),
+                    None => {}
+                }
+            }
+        }
+        self.place_waiting(answers, now);
+    }
+
+    pub(super) fn write_buf(&self, conn: ConnId) -> &[u8] {
+        self.connections.get(&conn.0).map(|connection| connection.outbox.unwritten()).unwrap_or_default()
+    }
+
+    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) {
+        if let Some(connection) = self.connections.get_mut(&conn.0) {
+            connection.outbox.wrote(count);
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.connections.values().filter_map(|connection| connection.idle_until).min()
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        let stale = |connection: &Connection| connection.idle_until.is_some_and(|until| until <= now);
+        let stale: Vec<_> = self.connections.iter().filter(|(_, it)| stale(it)).map(|(&conn, _)| conn).collect();
+        for conn in stale {
+            self.drop_connection(conn);
+        }
+    }
+
+    /// Closes what is left.
+    pub(super) fn shut(&mut self) {
+        self.waiting.clear();
+        self.busy.clear();
+        let all: Vec<_> = self.connections.keys().copied().collect();
+        for conn in all {
+            self.drop_connection(conn);
+        }
+    }
+
+    /// Whether there is nothing to write and nothing that waits.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.waiting.is_empty()
+            && self.outputs.is_empty()
+            && self.connections.values().all(|connection| connection.outbox.len() == 0)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+}

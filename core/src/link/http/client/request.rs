@@ -1,0 +1,221 @@
+//! From messages to requests of HTTP.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::super::mirror;
+use super::super::url::Url;
+use super::config::Names;
+use super::tools::KnownTools;
+use crate::codec::http1::Headers;
+use crate::json::{JsonText, pick};
+use crate::jsonrpc::{Id, Message, Parsed, parse};
+use crate::limits::Limits;
+use crate::model::{Era, ProtocolVersion};
+
+/// A request of HTTP to be made. Whoever makes it adds `Host`, `Content-Length` and what belongs to the connection.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpRequest {
+    /// `POST`, `GET` or `DELETE`.
+    pub method: &'static str,
+    /// Where to.
+    pub url: Url,
+    /// The headers.
+    pub headers: Headers,
+    /// The body; empty for `GET` and `DELETE`.
+    pub body: Vec<u8>,
+}
+
+/// Neither credentials nor contents: requests end up in logs.
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .field("headers", &Names(&self.headers))
+            .field("body_bytes", &self.body.len())
+            .finish()
+    }
+}
+
+/// What the link needs to know of a message of its own side.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) kind: Kind,
+    /// The method; empty for an answer.
+    pub(super) method: String,
+    /// What `Mcp-Name` says.
+    pub(super) name: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Request(i64),
+    Notification,
+    Answer,
+}
+
+/// What all requests of a client share.
+pub(super) struct Common<'a> {
+    pub(super) version: Option<ProtocolVersion>,
+    pub(super) session: Option<&'a str>,
+    pub(super) extra: &'a Headers,
+}
+
+/// Reads a message of our own side. An error names the request, if it is one: it is nested too deeply to be sent.
+pub(super) fn read(frame: &[u8]) -> Result<(Outgoing, Option<JsonText<'_>>), Option<i64>> {
+    let ours = Limits { nesting: usize::MAX, ..Limits::default() };
+    let Ok(Parsed::Message(message)) = parse(frame, &ours) else { return Err(number_of(frame)) };
+    Ok(match message {
+        Message::Request { id: Id::Number(number), method, params } => {
+            let name = mirror::name_of(&method, params).map(|name| name.into_owned());
+            (Outgoing { kind: Kind::Request(number), method: method.into_owned(), name }, params)
+        }
+        Message::Request { .. } => return Err(None),
+        Message::Notification { method, params } => {
+            (Outgoing { kind: Kind::Notification, method: method.into_owned(), name: None }, params)
+        }
+        Message::Response { .. } => (Outgoing { kind: Kind::Answer, method: String::new(), name: None }, None),
+    })
+}
+
+const BEFORE_ID: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+
+/// The id of a request of ours, which always stands at the same place.
+fn number_of(frame: &[u8]) -> Option<i64> {
+    let rest = frame.strip_prefix(BEFORE_ID)?;
+    let end = rest.iter().position(|byte| *byte == b',')?;
+    core::str::from_utf8(&rest[..end]).ok()?.parse().ok()
+}
+
+/// The same request under another id.
+pub(super) fn renumbered(frame: &[u8], number: i64) -> Option<Vec<u8>> {
+    let rest = frame.strip_prefix(BEFORE_ID)?;
+    let end = rest.iter().position(|byte| *byte == b',')?;
+    Some([BEFORE_ID, itoa::Buffer::new().format(number).as_bytes(), &rest[end..]].concat())
+}
+
+/// The POST that carries a message.
+pub(super) fn post(
+    url: Url,
+    frame: Vec<u8>,
+    message: &Outgoing,
+    common: &Common<'_>,
+    tools: &KnownTools,
+) -> HttpRequest {
+    let mut headers = Headers::new();
+    headers.push("Content-Type", "application/json");
+    headers.push("Accept", "application/json, text/event-stream");
+    common.add_to(&mut headers);
+    if common.version.is_some_and(|version| version.era() == Era::Modern) {
+        if !message.method.is_empty() {
+            headers.push("Mcp-Method", &mirror::encode(&message.method));
+        }
+        if let Some(name) = &message.name {
+            headers.push("Mcp-Name", &mirror::encode(name));
+            if message.method == "tools/call" {
+                add_arguments(&mut headers, &frame, name, tools);
+            }
+        }
+    }
+    common.add_extra_to(&mut headers);
+    HttpRequest { method: "POST", url, headers, body: frame }
+}
+
+/// The arguments that the tool wants to see as headers.
+fn add_arguments(headers: &mut Headers, frame: &[u8], tool: &str, tools: &KnownTools) {
+    let annotations = tools.annotations(tool);
+    if annotations.is_empty() {
+        return;
+    }
+    let Ok((_, Some(params))) = read(frame) else { return };
+    let Ok([Some(arguments)]) = pick(params, ["arguments"]) else { return };
+    for annotation in annotations {
+        if let Some(value) = mirror::value_at(arguments, &annotation.path) {
+            headers.push(&[mirror::PARAM_PREFIX, &annotation.header].concat(), &mirror::encode(&value));
+        }
+    }
+}
+
+/// The GET that opens a stream, or goes on with one behind its last event.
+pub(super) fn get(url: Url, last_event_id: Option<&str>, common: &Common<'_>) -> HttpRequest {
+    let mut headers = Headers::new();
+    headers.push("Accept", "text/event-stream");
+    common.add_to(&mut headers);
+    if let Some(id) = last_event_id.filter(|id| !id.is_empty()) {
+        headers.push("Last-Event-ID", id);
+    }
+    common.add_extra_to(&mut headers);
+    HttpRequest { method: "GET", url, headers, body: Vec::new() }
+}
+
+/// The DELETE that ends a session.
+pub(super) fn delete(url: Url, common: &Common<'_>) -> HttpRequest {
+    let mut headers = Headers::new();
+    common.add_to(&mut headers);
+    common.add_extra_to(&mut headers);
+    HttpRequest { method: "DELETE", url, headers, body: Vec::new() }
+}
+
+impl Common<'_> {
+    fn add_to(&self, headers: &mut Headers) {
+        // A compressed body would have to be bounded twice.
+        headers.push("Accept-Encoding", "identity");
+        if let Some(version) = self.version.filter(|version| *version >= ProtocolVersion::V2025_06_18) {
+            headers.push("MCP-Protocol-Version", version.as_str());
+        }
+        if let Some(session) = self.session {
+            headers.push("Mcp-Session-Id", session);
+        }
+    }
+
+    fn add_extra_to(&self, headers: &mut Headers) {
+        const USER_AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
+        if !self.extra.contains("user-agent") {
+            headers.push("User-Agent", USER_AGENT);
+        }
+        for (name, value) in self.extra.iter() {
+            headers.push(name, value);
+        }
+    }
+}
+
+/// `headers`, with those in `newer` in place of their namesakes.
+pub(super) fn replaced(headers: &Headers, newer: &Headers) -> Headers {
+    let mut all = Headers::new();
+    for (name, value) in headers.iter().filter(|(name, _)| !newer.contains(name)) {
+        all.push(name, value);
+    }
+    for (name, value) in newer.iter() {
+        all.push(name, value);
+    }
+    all
+}
+
+/// Whether a request may be made again when nobody knows whether the first was carried out.
+pub(super) fn is_repeatable(method: &str, name: Option<&str>, tools: &KnownTools) -> bool {
+    match method {
+        "tools/list"
+        | "prompts/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "resources/read"
+        | "prompts/get"
+        | "completion/complete"
+        | "server/discover"
+        | "ping" => true,
+        "tools/call" => name.is_some_and(|name| tools.is_repeatable(name)),
+        _ => false,
+    }
+}
+
+/// A header's value as text of one's own, if it may be kept and sent back: visible ASCII, not endless.
+pub(super) fn session_id(headers: &Headers) -> Option<String> {
+    /// Identity tokens are known to be used; 4 KiB hold one and leave room for others in a head.
+    const LONGEST: usize = 4096;
+    let id = headers.only("mcp-session-id").ok().flatten()?;
+    let sound = !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic());
+    sound.then(|| id.to_string())
+}

@@ -1,0 +1,268 @@
+//! From messages to exchanges, in the right order.
+//!
+//! ```text
+//!            the server has forgotten the session
+//!   Open ─────────────────────────────────────────▶ Renewing
+//!    │ ▲                                               │
+//!    │ │ notifications/initialized has arrived         │ initialize is answered
+//!    │ └──────────── Announcing ◀── Listening ◀────────┤
+//!    │                              (one second        │
+//!    └─ initialize is answered ─────  at most) ◀───────┘
+//! ```
+//!
+//! Messages go out in `Open` only; a server may refuse what comes before its session is complete.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::exchange::{Asked, Exchange, Purpose, Tries};
+use super::exchanges::Exchanges;
+use super::request::{self, Common, Kind};
+use super::streams::Transport;
+use crate::error::CallError;
+use crate::jsonrpc::RpcError;
+use crate::model::PaginatedParams;
+use crate::time::Instant;
+
+/// How long messages wait for the stream on which the server may speak unasked. It is better to hear the first words,
+/// but most servers have none to say.
+const LISTEN_FIRST: Duration = Duration::from_secs(1);
+
+/// Pages of a listing that are searched for one tool.
+const MOST_PAGES: u32 = 16;
+
+const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// What messages wait for.
+pub(super) enum Gate {
+    /// Nothing.
+    Open,
+    /// The listening stream, but not for long.
+    Listening { until: Instant },
+    /// The server's word that it knows that the session is complete.
+    Announcing,
+    /// Another session.
+    Renewing { number: i64 },
+}
+
+/// A message that waits for the gate to open.
+pub(super) struct Parked {
+    pub(super) frame: Vec<u8>,
+    /// Whether it was sent before.
+    pub(super) repeated: bool,
+}
+
+/// A call whose headers did not match the server's idea of the tool, and that waits for a fresh listing.
+pub(super) struct Mismatch {
+    pub(super) number: i64,
+    pub(super) tool: String,
+    pub(super) frame: Vec<u8>,
+    pub(super) error: RpcError,
+    pub(super) pages: u32,
+}
+
+impl Gate {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if let Self::Listening { until } = self { Some(*until) } else { None }
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// Sends the next message. Returns whether there was one.
+    pub(super) fn send_next(&mut self) -> bool {
+        // A server that reads nothing is not given more, so that calls are refused in time.
+        if !matches!(self.gate, Gate::Open) || self.unread_bytes > self.client.session.limits.outbox_soft_bytes {
+            return false;
+        }
+        let next = self.parked.pop_front();
+        let next = next.or_else(|| self.take_frame().map(|frame| Parked { frame, repeated: false }));
+        next.is_some_and(|Parked { frame, repeated }| {
+            self.post(frame, repeated);
+            true
+        })
+    }
+
+    /// The next message that the role wrote.
+    pub(super) fn take_frame(&mut self) -> Option<Vec<u8>> {
+        let outbox = &mut self.client.session.outbox;
+        let unwritten = outbox.unwritten();
+        let end = memchr::memchr(b'\n', unwritten)?;
+        let frame = unwritten[..end].to_vec();
+        outbox.wrote(end + 1);
+        Some(frame)
+    }
+
+    /// Sends a message.
+    pub(super) fn post(&mut self, frame: Vec<u8>, repeated: bool) {
+        let message = match request::read(&frame) {
+            Ok((message, _)) => message,
+            Err(number) => {
+                debug_assert!(number.is_some(), "only a program's own parameters are nested too deeply");
+                let detail = "the parameters are nested too deeply to be sent over HTTP".into();
+                return self.fail_call(number.unwrap_or_default(), CallError::InvalidResponse(detail));
+            }
+        };
+        let handshake = message.method == "initialize";
+        let (url, streamable) = match &self.transport {
+            Transport::Streamable => (self.http.url.clone(), true),
+            Transport::Events { endpoint } => (endpoint.clone(), false),
+        };
+        let common = Common {
+            version: self.client.spoken().filter(|_| streamable && !handshake),
+            session: self.session.as_deref().filter(|_| streamable && !handshake),
+            extra: &self.http.headers,
+        };
+        let session = common.session.map(|_| self.sessions);
+        let request = request::post(url, frame, &message, &common, &self.tools);
+        let purpose = match message.kind {
+            // It was given up before it was sent.
+            Kind::Request(number) if !self.client.is_open(number) => return,
+            Kind::Request(number) if !streamable => Purpose::Dropped(number),
+            Kind::Request(number) => Purpose::Request(Asked {
+                number,
+                method: message.method,
+                name: message.name,
+                answered: false,
+                repeated,
+                tries: Tries::default(),
+            }),
+            Kind::Notification | Kind::Answer => Purpose::Message { announces: request.body == INITIALIZED },
+        };
+        let mut exchange = Exchange::new(purpose, request);
+        exchange.session = session;
+        if !matches!(exchange.purpose, Purpose::Request(_)) {
+            exchange.deadline = Some(self.now + self.http.message_timeout);
+        }
+        self.open(exchange);
+    }
+
+    /// The handshake of a legacy session is over.
+    pub(super) fn handshake_over(&mut self) {
+        if matches!(self.transport, Transport::Streamable) && self.http.listen {
+            self.gate = Gate::Listening { until: self.now + LISTEN_FIRST };
+            self.open_listener();
+        } else {
+            self.announce();
+        }
+    }
+
+    /// The listening stream is there, or not worth waiting for.
+    pub(super) fn listening_decided(&mut self) {
+        if matches!(self.gate, Gate::Listening { .. }) {
+            self.announce();
+        }
+    }
+
+    pub(super) fn gate_expired(&mut self) {
+        if self.gate.deadline().is_some_and(|until| until <= self.now) {
+            self.listening_decided();
+        }
+    }
+
+    /// Says that the session is complete. Whatever else was written meanwhile waits.
+    fn announce(&mut self) {
+        self.gate = Gate::Open;
+        while let Some(frame) = self.take_frame() {
+            if frame == INITIALIZED && matches!(self.gate, Gate::Open) {
+                self.gate = Gate::Announcing;
+                self.post(frame, false);
+            } else {
+                self.parked.push_back(Parked { frame, repeated: false });
+            }
+        }
+    }
+
+    /// The server knows that the session is complete, or cannot be told.
+    pub(super) fn announced(&mut self) {
+        if matches!(self.gate, Gate::Announcing) {
+            self.gate = Gate::Open;
+        }
+    }
+
+    /// The server has forgotten the session: begins another, while everything else waits.
+    pub(super) fn renew(&mut self) {
+        if !matches!(self.gate, Gate::Open) || self.client.closed().is_some() {
+            return;
+        }
+        while let Some(frame) = self.take_frame() {
+            self.parked.push_back(Parked { frame, repeated: false });
+        }
+        self.drop_listener();
+        if let Some(number) = self.client.renew(self.now) {
+            self.gate = Gate::Renewing { number };
+            if let Some(frame) = self.take_frame() {
+                self.post(frame, false);
+            }
+        }
+    }
+
+    /// There is no other session to be had now. What waited for it fails; the next call tries again.
+    fn renewal_failed(&mut self, error: &CallError) {
+        self.gate = Gate::Open;
+        for Parked { frame, .. } in core::mem::take(&mut self.parked) {
+            if let Ok((request::Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(&frame) {
+                self.client.call_failed(number, error.clone(), self.now);
+            }
+        }
+    }
+
+    /// Makes a request again, under another id. Returns whether that could be done.
+    pub(super) fn repeat(&mut self, number: i64, frame: &[u8]) -> bool {
+        let Some(renumbered) = self.client.reissue(number) else { return false };
+        if let Some(frame) = request::renumbered(frame, renumbered) {
+            self.parked.push_back(Parked { frame, repeated: true });
+        }
+        true
+    }
+
+    /// A request got no answer.
+    pub(super) fn fail_call(&mut self, number: i64, error: CallError) {
+        if let Some(mismatch) = self.mismatches.remove(&number) {
+            self.mismatch_stays(mismatch);
+        }
+        if matches!(self.gate, Gate::Renewing { number: renewal } if renewal == number) {
+            self.renewal_failed(&error);
+        }
+        self.client.call_failed(number, error, self.now);
+    }
+
+    /// Nobody waits for a call any more.
+    pub(super) fn call_given_up(&mut self, number: i64) {
+        if let Some(&exchange) = self.calls.get(&number) {
+            self.drop_exchange(exchange);
+        }
+        if self.fallback.take_if(|fallback| fallback.number == number).is_some() {
+            self.drop_events();
+        }
+        let timeout = self.http.message_timeout;
+        self.fail_call(number, CallError::TimedOut { after: timeout });
+    }
+
+    /// The server says that the headers do not match the body: its tools may have changed since they were listed.
+    pub(super) fn list_tools_again(&mut self, mut mismatch: Mismatch, cursor: Option<String>) {
+        let params = PaginatedParams::at(cursor);
+        mismatch.pages += 1;
+        match self.client.list_tools_again(&params, self.now) {
+            Some(number) => drop(self.mismatches.insert(number, mismatch)),
+            None => self.mismatch_stays(mismatch),
+        }
+    }
+
+    /// A fresh listing is there: the call is made again, once the tool is found in it.
+    pub(super) fn tools_listed(&mut self, number: i64, next_cursor: Option<String>) {
+        let Some(mismatch) = self.mismatches.remove(&number) else { return };
+        let found = !self.tools.annotations(&mismatch.tool).is_empty();
+        match next_cursor {
+            Some(cursor) if !found && mismatch.pages < MOST_PAGES => self.list_tools_again(mismatch, Some(cursor)),
+            _ => {
+                self.repeat(mismatch.number, &mismatch.frame);
+            }
+        }
+    }
+
+    /// There is no fresh listing, so the call has failed for the reason that the server gave.
+    fn mismatch_stays(&mut self, mismatch: Mismatch) {
+        self.client.call_failed(mismatch.number, CallError::Remote(mismatch.error), self.now);
+    }
+}

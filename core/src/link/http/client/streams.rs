@@ -1,0 +1,167 @@
+//! Streams that outlive a response: those that are opened again, the one for what comes unasked, and the one of the
+//! HTTP+SSE transport of 2024-11-05.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::super::url::Url;
+use super::config::is_sendable;
+use super::exchange::{Exchange, Purpose, Stage, Tries};
+use super::exchanges::Exchanges;
+use super::request::{self, Common};
+use crate::error::{CallError, CloseReason};
+use crate::time::Instant;
+
+/// The least time between two tries: a server that says `retry: 0` is not asked without pause.
+const LEAST_RETRY: Duration = Duration::from_millis(50);
+
+/// How long a stream may take to begin, and on the HTTP+SSE transport to name its endpoint.
+const BEGIN_TIME: Duration = Duration::from_secs(10);
+
+/// How messages travel.
+pub(super) enum Transport {
+    /// Each message is a POST, and answers come in the response.
+    Streamable,
+    /// Each message is a POST, and everything from the server comes on one stream.
+    Events { endpoint: Url },
+}
+
+/// The handshake, while the older transport is tried.
+pub(super) struct Fallback {
+    pub(super) number: i64,
+    frame: Vec<u8>,
+    /// Why the newer one did not do.
+    error: CallError,
+}
+
+impl<T> Exchanges<T> {
+    fn common(&self) -> Common<'_> {
+        Common { version: self.client.spoken(), session: self.session.as_deref(), extra: &self.http.headers }
+    }
+
+    /// When to try again, if the server does not say.
+    fn retry_at(&self, exchange: &Exchange, tries: Tries) -> Instant {
+        let patience = self.http.reconnect_after.saturating_mul(1 << tries.0.min(16));
+        let asked_for = exchange.body.events().and_then(|events| events.retry());
+        self.now + asked_for.unwrap_or(patience).max(LEAST_RETRY)
+    }
+
+    /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
+    /// Returns it if it cannot.
+    pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
+        let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
+        if core::mem::take(&mut exchange.body.lively) {
+            asked.tries = Tries(0);
+        }
+        let (number, tries) = (asked.number, asked.tries);
+        let id = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
+        let known = !id.is_empty() && is_sendable("Last-Event-ID", id).is_ok();
+        if !known || !self.may_resume() || tries.0 >= self.http.reconnects || !self.client.is_open(number) {
+            return Some(exchange);
+        }
+        asked.tries = Tries(tries.0 + 1);
+        self.wait(exchange, tries);
+        None
+    }
+
+    /// Keeps a stream until its time to be opened again has come.
+    fn wait(&mut self, mut exchange: Exchange, tries: Tries) {
+        let at = self.retry_at(&exchange, tries);
+        exchange.stage = Stage::Waiting;
+        exchange.deadline = Some(at);
+        self.put_back(exchange);
+    }
+
+    /// Opens a stream again, behind the last event that came.
+    pub(super) fn reconnect(&mut self, id: u64) {
+        let Some(mut exchange) = self.drop_exchange(id) else { return };
+        let last = exchange.body.events().map(|events| String::from(events.last_event_id()));
+        let request = request::get(self.http.url.clone(), last.as_deref(), &self.common());
+        let listens = matches!(exchange.purpose, Purpose::Listen(_));
+        exchange.session = self.session.as_ref().map(|_| self.sessions);
+        exchange.request = request.into();
+        exchange.stage = Stage::Asked;
+        exchange.redirects = 0;
+        exchange.deadline = listens.then(|| self.now + BEGIN_TIME);
+        self.open(exchange);
+    }
+
+    /// Opens the stream on which the server may speak unasked.
+    pub(super) fn open_listener(&mut self) {
+        let request = request::get(self.http.url.clone(), None, &self.common());
+        let mut exchange = Exchange::new(Purpose::Listen(Tries::default()), request);
+        exchange.deadline = Some(self.now + BEGIN_TIME);
+        self.open(exchange);
+    }
+
+    pub(super) fn drop_listener(&mut self) {
+        self.drop_where(|purpose| matches!(purpose, Purpose::Listen(_)));
+    }
+
+    pub(super) fn drop_events(&mut self) {
+        self.drop_where(|purpose| matches!(purpose, Purpose::Events));
+    }
+
+    pub(super) fn drop_where(&mut self, unwanted: impl Fn(&Purpose) -> bool) {
+        let unwanted: Vec<_> =
+            self.exchanges.iter().filter(|(_, exchange)| unwanted(&exchange.purpose)).map(|(&id, _)| id).collect();
+        for id in unwanted {
+            self.drop_exchange(id);
+        }
+    }
+
+    /// The listening stream is over. One that was never there is done without; one that was is opened again.
+    pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
+        self.listening_decided();
+        let Purpose::Listen(tries) = &mut exchange.purpose else { return };
+        if core::mem::take(&mut exchange.body.lively) {
+            *tries = Tries(0);
+        }
+        let made = *tries;
+        *tries = Tries(made.0 + 1);
+        if exchange.body.events().is_some() && made.0 < self.http.reconnects && self.client.closed().is_none() {
+            self.wait(exchange, made);
+        }
+    }
+
+    /// The server does not know Streamable HTTP, it seems: tries the transport before it.
+    pub(super) fn fall_back(&mut self, number: i64, frame: Vec<u8>, error: CallError) {
+        let common = Common { version: None, session: None, extra: &self.http.headers };
+        let request = request::get(self.http.url.clone(), None, &common);
+        let mut exchange = Exchange::new(Purpose::Events, request);
+        exchange.deadline = Some(self.now + BEGIN_TIME);
+        self.open(exchange);
+        self.fallback = Some(Fallback { number, frame, error });
+    }
+
+    /// The server says where messages go on the HTTP+SSE transport.
+    pub(super) fn endpoint_named(&mut self, id: u64, endpoint: &str) {
+        let Some(fallback) = self.fallback.take() else { return };
+        let endpoint = self.http.url.join(endpoint.trim());
+        match endpoint {
+            // An endpoint elsewhere would be given what is meant for this server.
+            Ok(endpoint) if endpoint.is_same_origin(&self.http.url) => {
+                self.set_deadline(id, None);
+                self.transport = Transport::Events { endpoint };
+                self.post(fallback.frame, false);
+            }
+            _ => {
+                self.drop_exchange(id);
+                let detail = "the server names an endpoint of another origin, or none";
+                self.fail_call(fallback.number, CallError::InvalidResponse(detail.into()));
+            }
+        }
+    }
+
+    /// The stream of the HTTP+SSE transport is over, or was never there.
+    pub(super) fn events_over(&mut self) {
+        match self.fallback.take() {
+            Some(Fallback { number, error: CallError::Remote(error), .. }) => self.answer_with(number, error),
+            Some(fallback) => self.fail_call(fallback.number, fallback.error),
+            // The session is the stream's, and ends with it.
+            None if matches!(self.transport, Transport::Events { .. }) => self.client.close(CloseReason::PeerClosed),
+            None => {}
+        }
+    }
+}

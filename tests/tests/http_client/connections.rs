@@ -1,0 +1,149 @@
+//! Connections: kept, used again, given up.
+
+use std::time::Duration;
+
+use windlass::model::{CallTool, CallToolParams};
+
+use crate::talk::{Request, Talk, config, http};
+
+fn call(talk: &mut Talk) -> (u32, Request) {
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    (number, talk.request())
+}
+
+const EMPTY: &str = r#"{"content":[]}"#;
+
+#[test]
+fn a_kept_connection_that_the_server_closes_meanwhile() {
+    let mut talk = Talk::modern();
+    // Between calls: it is simply dropped.
+    let (_, request) = call(&mut talk);
+    talk.json(&request, 200, &request.result(EMPTY));
+    talk.cut(&request);
+    talk.tells("x 1");
+    // Just when it is used again: the request is made once more, on a fresh one.
+    let (_, request) = call(&mut talk);
+    assert_eq!(request.conn, 2);
+    talk.json(&request, 200, &request.result(EMPTY));
+    let (number, request) = call(&mut talk);
+    assert_eq!(request.conn, 2);
+    talk.cut(&request);
+    let again = talk.request();
+    assert_eq!((again.conn, again.id()), (3, request.id()));
+    // But only once.
+    talk.cut(&again);
+    assert!(talk.failed(number).contains("ended without an answer"));
+    talk.close_down();
+}
+
+#[test]
+fn a_request_is_not_made_again_when_an_answer_had_begun() {
+    let mut talk = Talk::modern();
+    let (number, request) = call(&mut talk);
+    assert_eq!(request.conn, 1);
+    talk.raw(request.conn, b"HTTP/1.1 20");
+    talk.cut(&request);
+    assert!(talk.failed(number).contains("ended inside a message"));
+    talk.no_request();
+    talk.close_down();
+}
+
+#[test]
+fn connections_that_the_server_does_not_keep() {
+    let mut talk = Talk::modern();
+    let (_, request) = call(&mut talk);
+    talk.say(&request, 200, "Content-Type: application/json\r\nConnection: close\r\n", Some(&request.result(EMPTY)));
+    talk.tells("x 1");
+    let (number, request) = call(&mut talk);
+    // A body that ends with the connection.
+    let body = format!("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{}", request.result(EMPTY));
+    talk.raw(request.conn, body.as_bytes());
+    assert!(talk.outcomes.len() == 1);
+    talk.cut(&request);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn idle_connections_are_closed_in_time_and_few_are_kept() {
+    let mut http = http();
+    http.idle_connections = 2;
+    let mut talk = Talk::modern_with(config(), http);
+    let calls: Vec<_> = (0..4).map(|_| call(&mut talk)).collect();
+    for (_, request) in &calls {
+        talk.json(request, 200, &request.result(EMPTY));
+    }
+    assert_eq!(talk.transcript.matches("\nx ").count(), 2);
+    talk.pass(Duration::from_secs(30));
+    assert_eq!(talk.transcript.matches("\nx ").count(), 4);
+    assert_eq!(talk.deadline, None);
+    talk.close_down();
+}
+
+#[test]
+fn beyond_the_limit_calls_wait_for_their_turn() {
+    let mut http = http();
+    http.connections = 2;
+    let mut talk = Talk::modern_with(config(), http);
+    let (first, one) = call(&mut talk);
+    let (_, two) = call(&mut talk);
+    let (third, _) = talk.call::<CallTool>(&CallToolParams::new("third"));
+    let (fourth, id) = talk.call::<CallTool>(&CallToolParams::new("fourth"));
+    let (fifth, _) = talk.call::<CallTool>(&CallToolParams::new("fifth"));
+    talk.no_request();
+    talk.client.cancel(id, "", talk.now);
+    talk.run();
+    assert!(talk.outcome(fourth).is_err());
+    talk.json(&one, 200, &one.result(EMPTY));
+    assert!(talk.outcome(first).is_ok());
+    let three = talk.request();
+    assert_eq!((three.conn, three.header("mcp-name")), (one.conn, Some("third")));
+    talk.breaks(two.conn, "reset");
+    let five = talk.request();
+    assert_eq!(five.header("mcp-name"), Some("fifth"));
+    talk.json(&three, 200, &three.result(EMPTY));
+    talk.json(&five, 200, &five.result(EMPTY));
+    assert!(talk.outcome(third).is_ok() && talk.outcome(fifth).is_ok());
+    // One that waits too long has waited.
+    let _busy = (call(&mut talk), call(&mut talk));
+    let (waiting, _) = talk.call::<CallTool>(&CallToolParams::new("waiting"));
+    talk.pass(Duration::from_secs(30));
+    assert!(talk.failed(waiting).contains("did not answer within 30s"));
+    talk.close_down();
+}
+
+#[test]
+fn answers_do_not_wait_for_calls_that_wait_for_them() {
+    let mut http = http();
+    http.connections = 1;
+    http.listen = false;
+    let mut talk = Talk::legacy_with(config(), http, "2025-11-25", None);
+    let (number, request) = call(&mut talk);
+    talk.stream(&request);
+    talk.event(&request, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    let pong = talk.request();
+    assert_ne!(pong.conn, request.conn);
+    talk.plain(&pong, 202, "");
+    talk.event(&request, &request.result(EMPTY));
+    talk.end(&request);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn what_nobody_asked_for_ends_a_connection_and_nothing_else() {
+    let mut talk = Talk::modern();
+    talk.raw(1, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    talk.tells("x 1");
+    let (number, request) = call(&mut talk);
+    // Two answers to one request: the second may be a forgery, so the connection is not used again.
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        request.result(EMPTY).len(),
+        request.result(EMPTY)
+    );
+    talk.raw(request.conn, answer.repeat(2).as_bytes());
+    assert!(talk.outcome(number).is_ok());
+    talk.tells("x 2");
+    talk.close_down();
+}

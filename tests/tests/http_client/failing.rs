@@ -1,0 +1,240 @@
+//! Servers that fail in every way.
+
+use std::time::Duration;
+
+use windlass::client::CallOptions;
+use windlass::model::{CallTool, CallToolParams, EmptyParams, Ping};
+
+use crate::talk::{Request, Talk, config, http};
+
+fn call(talk: &mut Talk) -> (u32, Request) {
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    (number, talk.request())
+}
+
+/// Another call is unharmed by whatever happens to the first.
+#[track_caller]
+fn fails(happens: impl FnOnce(&mut Talk, &Request), says: &str) {
+    let mut config = config();
+    config.limits.message_bytes = 1000;
+    let mut talk = Talk::modern_with(config, http());
+    // On a fresh connection nothing is tried twice.
+    talk.breaks(1, "idle");
+    let (bad, request) = call(&mut talk);
+    let (good, other) = call(&mut talk);
+    happens(&mut talk, &request);
+    assert!(talk.failed(bad).contains(says), "{}", talk.failed(bad));
+    talk.json(&other, 200, &other.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(good).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn statuses() {
+    for status in [400, 404, 408, 409, 413, 429, 500, 502, 503, 504] {
+        fails(
+            |talk, request| talk.plain(request, status, "text"),
+            &format!("the server answered with HTTP status {status}"),
+        );
+    }
+    fails(
+        |talk, request| talk.say(request, 429, "Retry-After: 120\r\n", Some("")),
+        "429 Too Many Requests; it asks to be tried again after 120",
+    );
+}
+
+#[test]
+fn bodies_that_are_no_answer() {
+    let html = "Content-Type: text/html; charset=utf-8\r\n";
+    fails(
+        |talk, request| talk.say(request, 200, html, Some("<title>Login</title>")),
+        "the answer is text/html; charset=utf-8, neither JSON nor a stream of events: <title>Login</title>",
+    );
+    fails(|talk, request| talk.json(request, 200, "{"), "the message is not JSON");
+    fails(|talk, request| talk.json(request, 200, "7"), "the message is not a JSON object");
+    fails(|talk, request| talk.json(request, 200, ""), "the body is empty");
+    fails(|talk, request| talk.plain(request, 202, ""), "no response received for request ID 2: the body is empty");
+    fails(|talk, request| talk.json(request, 200, &request.result("7")), "the result is not an object");
+    fails(|talk, request| talk.json(request, 200, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), "no response received");
+}
+
+#[test]
+fn bodies_without_end() {
+    let long = "x".repeat(2000);
+    fails(|talk, request| talk.json(request, 200, &long), "the answer is longer than 1000 bytes");
+    fails(
+        |talk, request| {
+            talk.stream(request);
+            talk.event(request, &request.result(&format!(r#"{{"x":"{long}"}}"#)));
+        },
+        "the message is too long",
+    );
+    let error = "x".repeat(100_000);
+    fails(|talk, request| talk.plain(request, 500, &error), "500 Internal Server Error: xxx");
+}
+
+#[test]
+fn an_event_that_is_no_message_is_skipped() {
+    let mut talk = Talk::modern();
+    let (number, request) = call(&mut talk);
+    talk.stream(&request);
+    talk.event(&request, "nonsense");
+    talk.event(&request, "[1,2]");
+    talk.lines(&request, "event: other\ndata: {}\n\n");
+    talk.event(&request, r#"{"jsonrpc":"2.0","id":5,"method":"roots/list"}"#);
+    talk.event(&request, &request.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    // A modern client answers nothing of that.
+    talk.no_request();
+    talk.tells("! malformed: the message is not JSON");
+    assert_eq!(talk.client.counters().malformed, 3);
+    talk.close_down();
+}
+
+#[test]
+fn heads_that_are_none() {
+    fails(
+        |talk, request| talk.raw(request.conn, b"SSH-2.0-OpenSSH\r\n\r\n"),
+        "the first line of the message is malformed",
+    );
+    fails(|talk, request| talk.raw(request.conn, &[b'x'; 70_000]), "the first line of the message is too long");
+    let endless = format!("HTTP/1.1 200 OK\r\n{}", "X-Y: z\r\n".repeat(10_000));
+    fails(|talk, request| talk.raw(request.conn, endless.as_bytes()), "the message has too many headers");
+    fails(
+        |talk, request| {
+            talk.raw(request.conn, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n")
+        },
+        "both Content-Length and Transfer-Encoding",
+    );
+    fails(
+        |talk, request| talk.raw(request.conn, b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n garbage"),
+        "the server switched to another protocol",
+    );
+}
+
+#[test]
+fn stalls() {
+    let stalls = |part: &[u8]| {
+        let mut talk = Talk::modern();
+        let (number, request) = call(&mut talk);
+        talk.raw(request.conn, part);
+        talk.pass(Duration::from_secs(29));
+        talk.pass(Duration::from_secs(1));
+        let failed = talk.failed(number);
+        talk.close_down();
+        failed
+    };
+    for part in [
+        &b""[..],
+        b"HTTP/1.1 20",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"json",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {",
+    ] {
+        assert!(stalls(part).contains("did not answer within 30s"));
+    }
+    // The status says enough.
+    let error = stalls(b"HTTP/1.1 500 Oh\r\nContent-Length: 100\r\n\r\nhalf of i");
+    assert!(error.contains("500 Internal Server Error: half of i"), "{error}");
+}
+
+#[test]
+fn breaks() {
+    fails(|talk, request| talk.cut(request), "the connection ended without an answer");
+    fails(|talk, request| talk.breaks(request.conn, "reset"), "the connection broke: reset");
+    fails(
+        |talk, request| {
+            talk.raw(
+                request.conn,
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+            );
+            talk.cut(request);
+        },
+        "no response received for request ID 2: the connection broke: the connection ended inside a message",
+    );
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_for_a_while() {
+    let mut talk = Talk::modern();
+    talk.pass(Duration::from_secs(31));
+    talk.unreachable = true;
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    assert_eq!(talk.failed(number), "the peer could not be reached: connection refused");
+    talk.unreachable = false;
+    let (number, request) = call(&mut talk);
+    talk.json(&request, 200, &request.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn parameters_too_deep_to_be_sent() {
+    let mut talk = Talk::modern();
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let params = windlass::JsonText::parse(&deep);
+    // serde_json itself stops earlier than the engine's own reader.
+    if let Ok(params) = params {
+        let call = talk.client.call_raw("x/y", &serde_json::json!({ "a": 1 }), &CallOptions::new(), 7, talk.now);
+        assert!(call.is_ok() && !params.as_str().is_empty());
+        talk.run();
+    }
+    let mut value = serde_json::json!(1);
+    for _ in 0..200 {
+        value = serde_json::json!([value]);
+    }
+    talk.client.call_raw("x/y", &serde_json::json!({ "deep": value }), &CallOptions::new(), 8, talk.now).unwrap();
+    talk.run();
+    assert!(talk.failed(8).contains("nested too deeply"), "{}", talk.failed(8));
+    talk.close_down();
+}
+
+#[test]
+fn a_server_that_reads_nothing_is_not_given_everything() {
+    let mut config = config();
+    config.limits.outbox_soft_bytes = 1000;
+    let mut talk = Talk::modern_with(config, http());
+    let mut params = CallToolParams::new("echo");
+    params = params.with_arguments(windlass::Json::of(&serde_json::json!({ "x": "y".repeat(800) })).unwrap());
+    let mut accepted = 0;
+    let refused = loop {
+        match talk.try_call::<CallTool>(&params, &CallOptions::new()) {
+            Ok(_) => accepted += 1,
+            Err(why) => break why,
+        }
+    };
+    assert_eq!((refused, accepted), (windlass::SendError::Full, 2));
+    // One more was accepted, but waits until the server has begun to answer.
+    let (first, second) = (talk.request(), talk.requests_left());
+    assert_eq!(second, 0);
+    talk.json(&first, 200, &first.result(r#"{"content":[]}"#));
+    assert_eq!(talk.requests_left(), 1);
+    talk.close_down();
+}
+
+#[test]
+fn keep_alive_pings_of_a_server_that_is_gone() {
+    let mut config = config();
+    config.keep_alive = Some(windlass::client::KeepAliveConfig::every(Duration::from_secs(10)));
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::legacy_with(config, http, "2025-11-25", None);
+    talk.pass(Duration::from_secs(10));
+    let ping = talk.request();
+    talk.json(&ping, 200, &ping.result("{}"));
+    talk.pass(Duration::from_secs(9));
+    talk.unreachable = true;
+    talk.pass(Duration::from_secs(60));
+    talk.tells("! closed: the peer did not answer 3 keep-alive pings in a row");
+    talk.nothing_left();
+}
+
+#[test]
+fn a_ping_is_a_call_like_any_other() {
+    let mut talk = Talk::legacy();
+    let (number, _) = talk.call::<Ping>(&EmptyParams::new());
+    let ping = talk.request();
+    talk.json(&ping, 200, &ping.error(-32603, "oh"));
+    assert!(talk.failed(number).contains("oh"));
+    talk.close_down();
+}

@@ -1,0 +1,18 @@
+//! The HTTP client, byte by byte, against servers of both eras and against no servers at all.
+//!
+//! Expected transcripts are in the files beside this one. `UPDATE_TRANSCRIPTS=1 cargo test` rewrites them; read the
+//! difference before keeping it.
+
+mod chunking;
+mod connections;
+mod credentials;
+mod eras;
+mod failing;
+mod legacy;
+mod listening;
+mod modern;
+mod monkey;
+mod one_shot;
+mod seam;
+mod talk;
+mod tools;
