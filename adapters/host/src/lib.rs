@@ -39,6 +39,10 @@ mod error;
 #[cfg(unix)]
 pub mod hub;
 pub mod ladder;
+// The drivers that use it come next.
+#[cfg(all(unix, feature = "http"))]
+#[cfg_attr(not(test), allow(dead_code, unused_imports))]
+mod net;
 #[cfg(unix)]
 pub mod own_stdio;
 mod process_tree;
@@ -67,6 +71,10 @@ pub use entropy::seed;
 #[cfg(unix)]
 pub use error::{ConnectError, Error, ServeError};
 pub use ladder::{Grace, Ladder, Step};
+#[cfg(all(unix, feature = "http"))]
+pub use net::{DialOptions, HttpListener, InvalidProxy, ProxySettings};
+#[cfg(all(unix, feature = "tls"))]
+pub use net::{ServerTls, TlsError, TlsOptions};
 #[cfg(unix)]
 pub use own_stdio::{OutputPump, OwnStdio};
 #[cfg(unix)]

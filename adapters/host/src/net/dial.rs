@@ -1,0 +1,140 @@
+//! How to reach a server.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::proxy::ProxySettings;
+#[cfg(feature = "tls")]
+use super::tls::TlsOptions;
+
+/// What is called, from any thread, when something has changed that no readiness tells of.
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// How connections to HTTP servers are made: whom to trust, through which proxy, how long to try.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass_host::{DialOptions, ProxySettings};
+///
+/// let options = DialOptions::new()
+///     .proxy(ProxySettings::from_environment())
+///     .connect_timeout(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Debug)]
+pub struct DialOptions {
+    #[cfg(feature = "tls")]
+    pub(super) tls: TlsOptions,
+    pub(super) proxy: ProxySettings,
+    pub(super) connect_timeout: Duration,
+    pub(super) unix_socket: Option<PathBuf>,
+}
+
+impl DialOptions {
+    /// Straight to the server, trusting whom the platform trusts, for half a minute.
+    pub fn new() -> Self {
+        Self {
+            #[cfg(feature = "tls")]
+            tls: TlsOptions::new(),
+            proxy: ProxySettings::none(),
+            // Long enough for a lost packet or two and a resolver that tries its second server.
+            connect_timeout: Duration::from_secs(30),
+            unix_socket: None,
+        }
+    }
+
+    /// Whom to trust, and what to show.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(self, tls: TlsOptions) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Which connections go through a proxy. None do unless this is called.
+    #[must_use]
+    pub fn proxy(self, proxy: ProxySettings) -> Self {
+        Self { proxy, ..self }
+    }
+
+    /// How long it may take until a connection can be used: the lookup of its name, all its addresses, the proxy and the
+    /// TLS handshake together. Half a minute unless this is called.
+    #[must_use]
+    pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
+        Self { connect_timeout, ..self }
+    }
+
+    /// Reaches the server through a Unix socket. The host in its URL is then only what it is called by, in `Host` and in
+    /// its certificate; proxies are not used.
+    #[must_use]
+    pub fn unix_socket(self, path: impl Into<PathBuf>) -> Self {
+        Self { unix_socket: Some(path.into()), ..self }
+    }
+}
+
+impl Default for DialOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where a connection leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// A name, or an address; an IPv6 address with or without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Whether the connection is secured.
+    pub(crate) tls: bool,
+}
+
+impl Address {
+    /// The host without brackets.
+    pub(super) fn bare_host(&self) -> &str {
+        bare(&self.host)
+    }
+}
+
+/// As in a URL: `example.org:443`, `[::1]:443`.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Authority(&self.host, self.port))
+    }
+}
+
+/// A host and a port as in a URL.
+pub(super) struct Authority<'a>(pub(super) &'a str, pub(super) u16);
+
+impl fmt::Display for Authority<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (host, port) = (bare(self.0), self.1);
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+/// A host without the brackets that an IPv6 address has in a URL.
+pub(super) fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+/// The addresses of a host that need no lookup: literals, and the names of this machine (RFC 6761), which no resolver
+/// is to be trusted with.
+pub(super) fn known_addresses(host: &str) -> Option<Vec<IpAddr>> {
+    if let Ok(address) = bare(host).parse::<IpAddr>() {
+        return Some(vec![address]);
+    }
+    // A server may listen on one of the two only, and which one differs between platforms.
+    is_localhost(host).then(|| vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()])
+}
+
+/// Whether a name is one of this machine's.
+pub(super) fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+/// Whether a connection to `host` does not leave this machine.
+pub(super) fn is_loopback(host: &str) -> bool {
+    is_localhost(host) || bare(host).parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+}

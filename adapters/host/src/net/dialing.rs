@@ -1,0 +1,282 @@
+//! The way to an open socket: look up the name, try its addresses.
+//!
+//! Addresses are tried in the order of the resolver. One that is refused gives way to the next at once; one that is
+//! silent is joined by the next after [`STAGGER`], and stays in the race. The driver waits for the newest attempt only,
+//! so the older ones are looked after every [`TICK`].
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+use windlass::{Instant, earliest};
+
+use super::dial::{Authority, Wake, known_addresses};
+use super::lookup::Lookup;
+use super::socket::{prepare, retry};
+
+/// How long an address may be silent before the next one is tried as well (RFC 8305 recommends 250 ms).
+const STAGGER: Duration = Duration::from_millis(250);
+
+/// How often attempts are looked after that the driver does not wait for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Addresses of one name that are tried. Real names have a handful; each one that is silent holds a socket.
+const ADDRESSES: usize = 8;
+
+/// What has to be done on a thread before a socket is used.
+pub(super) type Preparation = Box<dyn FnOnce() + Send>;
+
+/// A connection on its way.
+pub(super) struct Dialing {
+    /// As the user knows it, for messages.
+    destination: String,
+    lookup: Option<Lookup>,
+    untried: VecDeque<Remote>,
+    /// Attempts under way, the newest last.
+    attempts: Vec<Attempt>,
+    failures: Vec<String>,
+    /// When the next address is tried, whatever becomes of the others.
+    next_at: Instant,
+    /// When the older attempts are looked after.
+    tick_at: Instant,
+}
+
+/// Where a socket can lead.
+enum Remote {
+    Internet(SocketAddr),
+    Unix(PathBuf),
+}
+
+struct Attempt {
+    remote: Remote,
+    descriptor: Arc<OwnedFd>,
+}
+
+/// What has become of a connection on its way.
+pub(super) enum Dialed {
+    /// Nothing has changed.
+    Waiting,
+    /// There is another socket to wait for.
+    Moved,
+    Connected(Arc<OwnedFd>),
+    /// There is nothing left to try.
+    Failed(String),
+}
+
+impl Dialing {
+    /// To a host. `preparation` is what else takes time and has to be done before the socket is used.
+    pub(super) fn host(host: &str, port: u16, preparation: Option<Preparation>, wake: Wake) -> Self {
+        let mut dialing = Self::to(Authority(host, port).to_string());
+        let known: Option<Vec<SocketAddr>> = known_addresses(host)
+            .map(|addresses| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect());
+        match (known, preparation) {
+            (Some(addresses), None) => dialing.found(addresses),
+            (known, preparation) => {
+                let host = host.to_owned();
+                let search = move || {
+                    if let Some(prepare) = preparation {
+                        prepare();
+                    }
+                    known.map_or_else(|| Ok((host.as_str(), port).to_socket_addrs()?.collect()), Ok)
+                };
+                dialing.lookup = Some(Lookup::begin(Box::new(search), wake));
+            }
+        }
+        dialing
+    }
+
+    /// To a Unix socket.
+    pub(super) fn unix(path: PathBuf) -> Self {
+        let mut dialing = Self::to(path.display().to_string());
+        dialing.untried.push_back(Remote::Unix(path));
+        dialing
+    }
+
+    /// To nowhere: there is nothing to try, and this is why.
+    pub(super) fn hopeless(destination: String, why: String) -> Self {
+        let mut dialing = Self::to(destination);
+        dialing.failures.push(why);
+        dialing
+    }
+
+    fn to(destination: String) -> Self {
+        Self {
+            destination,
+            lookup: None,
+            untried: VecDeque::new(),
+            attempts: Vec::new(),
+            failures: Vec::new(),
+            next_at: Instant::ZERO,
+            tick_at: Instant::ZERO,
+        }
+    }
+
+    fn found(&mut self, addresses: Vec<SocketAddr>) {
+        self.untried = addresses.into_iter().take(ADDRESSES).map(Remote::Internet).collect();
+    }
+
+    /// The socket to wait for, if there is one yet: until it is writable.
+    pub(super) fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
+        self.attempts.last().map(|attempt| &attempt.descriptor)
+    }
+
+    /// When to call [`advance`](Self::advance) even if nothing is ready.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.lookup.is_some() {
+            return None;
+        }
+        let next = (!self.untried.is_empty()).then_some(self.next_at);
+        // With no attempt at all there is nothing to wait for.
+        let tick = (self.attempts.len() != 1).then_some(self.tick_at);
+        earliest(next, tick)
+    }
+
+    /// What is under way, for a message about why it took too long.
+    pub(super) fn progress(&self) -> &'static str {
+        if self.lookup.is_some() { "its name was still being looked up" } else { "it did not answer" }
+    }
+
+    /// Does what can be done now.
+    pub(super) fn advance(&mut self, now: Instant) -> Dialed {
+        if let Some(lookup) = &self.lookup {
+            match lookup.take() {
+                None => return Dialed::Waiting,
+                Some(Ok(addresses)) => {
+                    self.lookup = None;
+                    self.found(addresses);
+                }
+                Some(Err(error)) => {
+                    return Dialed::Failed(format!("{}: the name was not found: {error}", self.destination));
+                }
+            }
+        }
+        // Kept for the comparison, or another socket could take its place in memory.
+        let before = self.descriptor().cloned();
+        self.tick_at = now + TICK;
+        if let Some(connected) = self.look_after_attempts(now) {
+            return Dialed::Connected(connected);
+        }
+        while self.attempts.is_empty() || self.next_at <= now {
+            let Some(remote) = self.untried.pop_front() else { break };
+            match remote.connect() {
+                Ok(Connect::Done(descriptor)) => return Dialed::Connected(descriptor),
+                Ok(Connect::Begun(descriptor)) => {
+                    self.attempts.push(Attempt { remote, descriptor });
+                    self.next_at = now + STAGGER;
+                }
+                // Only a Unix socket says so: its server has too many waiting, and there is no way to wait for that.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.untried.push_front(remote);
+                    self.next_at = now + TICK;
+                    return Dialed::Waiting;
+                }
+                Err(error) => self.failures.push(self.describe(&remote, &error)),
+            }
+        }
+        match (before, self.descriptor()) {
+            (_, None) => Dialed::Failed(self.outcome()),
+            (Some(before), Some(after)) if Arc::ptr_eq(&before, after) => Dialed::Waiting,
+            (_, Some(_)) => Dialed::Moved,
+        }
+    }
+
+    /// Drops the attempts that have failed, and lets the next address take their place at once. The first that has
+    /// succeeded is the one.
+    fn look_after_attempts(&mut self, now: Instant) -> Option<Arc<OwnedFd>> {
+        let mut index = 0;
+        while let Some(attempt) = self.attempts.get(index) {
+            match attempt.outcome() {
+                None => index += 1,
+                Some(Ok(())) => return Some(attempt.descriptor.clone()),
+                Some(Err(error)) => {
+                    let attempt = self.attempts.remove(index);
+                    self.next_at = now;
+                    self.failures.push(self.describe(&attempt.remote, &error));
+                }
+            }
+        }
+        None
+    }
+
+    /// What went wrong with one of several addresses. A single one has been named already.
+    fn describe(&self, remote: &Remote, error: &io::Error) -> String {
+        match remote {
+            Remote::Internet(address) if address.to_string() != self.destination => format!("{address}: {error}"),
+            _ => error.to_string(),
+        }
+    }
+
+    fn outcome(&self) -> String {
+        if self.failures.is_empty() {
+            return format!("{}: the name has no address", self.destination);
+        }
+        format!("{}: {}", self.destination, self.failures.join("; "))
+    }
+}
+
+/// How far a connection has got at once.
+enum Connect {
+    Begun(Arc<OwnedFd>),
+    Done(Arc<OwnedFd>),
+}
+
+impl Remote {
+    fn connect(&self) -> io::Result<Connect> {
+        let family = match self {
+            Self::Internet(SocketAddr::V4(_)) => AddressFamily::INET,
+            Self::Internet(SocketAddr::V6(_)) => AddressFamily::INET6,
+            Self::Unix(_) => AddressFamily::UNIX,
+        };
+        let descriptor = new_socket(family)?;
+        let connected = match self {
+            Self::Internet(address) => {
+                rustix::net::sockopt::set_tcp_nodelay(&descriptor, true)?;
+                rustix::net::connect(&descriptor, address)
+            }
+            Self::Unix(path) => rustix::net::connect(&descriptor, &SocketAddrUnix::new(path)?),
+        };
+        match connected {
+            Ok(()) => Ok(Connect::Done(Arc::new(descriptor))),
+            // Interrupted, it goes on all the same.
+            Err(Errno::INPROGRESS | Errno::INTR) => Ok(Connect::Begun(Arc::new(descriptor))),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A socket that does not block and that children do not inherit.
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    #[cfg(not(target_vendor = "apple"))]
+    let descriptor = rustix::net::socket_with(family, SocketType::STREAM, rustix::net::SocketFlags::CLOEXEC, None)?;
+    #[cfg(target_vendor = "apple")]
+    let descriptor = {
+        let descriptor = rustix::net::socket(family, SocketType::STREAM, None)?;
+        rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
+        descriptor
+    };
+    prepare(&descriptor)?;
+    Ok(descriptor)
+}
+
+impl Attempt {
+    /// What has become of it, if anything has.
+    fn outcome(&self) -> Option<io::Result<()>> {
+        // Before a connection is made, its socket has no error either; only a writable one has an outcome.
+        let mut ready = [PollFd::new(&self.descriptor, PollFlags::OUT)];
+        match retry(|| rustix::event::poll(&mut ready, Some(&Timespec::default()))) {
+            Ok(0) => None,
+            Ok(_) => Some(match rustix::net::sockopt::socket_error(&self.descriptor) {
+                Ok(outcome) => outcome.map_err(io::Error::from),
+                Err(error) => Err(error.into()),
+            }),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

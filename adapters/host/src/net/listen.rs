@@ -1,0 +1,227 @@
+//! Where clients connect.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[cfg(feature = "tls")]
+use super::tls::ServerTls;
+use super::wire::Wire;
+
+/// Connections that may wait to be accepted. The system itself may allow fewer.
+const BACKLOG: i32 = 1024;
+
+/// A socket on which an HTTP server's clients connect.
+///
+/// ```
+/// use windlass_host::HttpListener;
+///
+/// let listener = HttpListener::bind("127.0.0.1:0")?;
+/// assert!(listener.is_loopback());
+/// assert!(listener.url("/mcp").starts_with("http://127.0.0.1:"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct HttpListener {
+    listener: Listener,
+    /// The same socket, for drivers to wait for.
+    socket: Arc<OwnedFd>,
+    #[cfg(feature = "tls")]
+    tls: Option<ServerTls>,
+}
+
+#[derive(Debug)]
+enum Listener {
+    Tcp(TcpListener, SocketAddr),
+    Unix(UnixListener, SocketFile),
+}
+
+impl HttpListener {
+    /// Listens on an address: `127.0.0.1:8080`, or port 0 for any that is free.
+    ///
+    /// # Errors
+    ///
+    /// When the address is taken or is not one of this machine's.
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        // A server that is started again must not wait for the connections of the last one to be forgotten; the standard
+        // library sets SO_REUSEADDR for that.
+        Self::from_std(TcpListener::bind(address)?)
+    }
+
+    /// Listens on a Unix socket, for clients of the same user. A file that a server left behind is replaced.
+    ///
+    /// # Errors
+    ///
+    /// When another server listens there, or the file cannot be made.
+    pub fn bind_unix(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        remove_stale(path)?;
+        let listener = UnixListener::bind(path)?;
+        let file = SocketFile::new(path)?;
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Self::new(listener.as_fd().try_clone_to_owned()?, Listener::Unix(listener, file))
+    }
+
+    /// Takes over a socket that listens already, as one that a service manager passed on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a socket that can be waited for.
+    pub fn from_std(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Self::new(listener.as_fd().try_clone_to_owned()?, Listener::Tcp(listener, address))
+    }
+
+    fn new(socket: OwnedFd, listener: Listener) -> io::Result<Self> {
+        // Once more, for the standard library asks for few.
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok(Self {
+            listener,
+            socket: Arc::new(socket),
+            #[cfg(feature = "tls")]
+            tls: None,
+        })
+    }
+
+    /// Secures the connections: `https`.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(self, tls: ServerTls) -> Self {
+        Self { tls: Some(tls), ..self }
+    }
+
+    /// The address that clients connect to; none for a Unix socket.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        match &self.listener {
+            Listener::Tcp(_, address) => Some(*address),
+            Listener::Unix(..) => None,
+        }
+    }
+
+    /// A URL by which programs on this machine reach `path` here. For a Unix socket, which no URL can name, `unix:` and
+    /// its file.
+    pub fn url(&self, path: &str) -> String {
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        match &self.listener {
+            Listener::Tcp(_, address) => {
+                let mut address = *address;
+                // Where every address is listened on, none is named by it.
+                if address.ip().is_unspecified() {
+                    address.set_ip(match address.ip() {
+                        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                    });
+                }
+                let scheme = if self.is_secured() { "https" } else { "http" };
+                format!("{scheme}://{address}{slash}{path}")
+            }
+            Listener::Unix(_, file) => format!("unix:{}", file.path.display()),
+        }
+    }
+
+    /// Whether only programs on this machine can connect.
+    pub fn is_loopback(&self) -> bool {
+        match &self.listener {
+            Listener::Tcp(_, address) => address.ip().to_canonical().is_loopback(),
+            Listener::Unix(..) => true,
+        }
+    }
+
+    fn is_secured(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
+    /// What to wait for, until it is readable.
+    pub(crate) fn socket(&self) -> &Arc<OwnedFd> {
+        &self.socket
+    }
+
+    /// The next client that has connected.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is none. Anything else, such as too many open files, is likely to come again at once: pause
+    /// for a moment.
+    pub(crate) fn accept(&self) -> io::Result<Wire> {
+        loop {
+            let accepted = match &self.listener {
+                Listener::Tcp(listener, _) => listener.accept().map(|(stream, _)| {
+                    Wire::accepted_tcp(
+                        stream,
+                        #[cfg(feature = "tls")]
+                        self.tls.as_ref(),
+                    )
+                }),
+                Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| {
+                    Wire::accepted_unix(
+                        stream,
+                        #[cfg(feature = "tls")]
+                        self.tls.as_ref(),
+                    )
+                }),
+            };
+            match accepted {
+                Ok(Ok(wire)) => return Ok(wire),
+                // A client that is gone before it was seen is of no interest; the next one is.
+                Ok(Err(_)) => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Where it listens: `http://127.0.0.1:8080`.
+impl fmt::Display for HttpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url("/").trim_end_matches('/'))
+    }
+}
+
+/// The file of a Unix socket, which is removed when nobody listens any more.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    /// Which file it is: another server may have put its own in the same place.
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), identity: identity(path)? })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Removes the socket of a server that is gone. One that answers, and anything that is no socket, is left alone.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

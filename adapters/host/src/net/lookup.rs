@@ -1,0 +1,100 @@
+//! Work that cannot but wait: the system's resolver, and the disk where it keeps its certificates. A few threads do it,
+//! and end when there is nothing left to do.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::dial::Wake;
+
+/// Lookups at a time. A name that does not resolve holds its thread for the resolver's own timeout, up to half a minute;
+/// beyond this number others wait for their turn.
+const THREADS: usize = 8;
+
+/// The addresses of a name, as soon as they are known. Dropping it gives up the lookup, if that has not begun.
+pub(super) struct Lookup {
+    slot: Arc<Slot>,
+}
+
+type Slot = Mutex<Option<io::Result<Vec<SocketAddr>>>>;
+
+/// What finds the addresses, and may wait meanwhile.
+pub(super) type Search = Box<dyn FnOnce() -> io::Result<Vec<SocketAddr>> + Send>;
+
+struct Job {
+    search: Search,
+    slot: Weak<Slot>,
+    wake: Wake,
+}
+
+impl Lookup {
+    /// Begins to search. `wake` is called when there is an answer.
+    pub(super) fn begin(search: Search, wake: Wake) -> Self {
+        let slot = Arc::new(Slot::default());
+        if let Err(error) = submit(Job { search, slot: Arc::downgrade(&slot), wake }) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Err(error));
+        }
+        Self { slot }
+    }
+
+    /// The answer, once.
+    pub(super) fn take(&self) -> Option<io::Result<Vec<SocketAddr>>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+struct Queue {
+    waiting: VecDeque<Job>,
+    threads: usize,
+}
+
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { waiting: VecDeque::new(), threads: 0 });
+
+fn submit(job: Job) -> io::Result<()> {
+    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.waiting.push_back(job);
+    if queue.threads == THREADS {
+        return Ok(());
+    }
+    match std::thread::Builder::new().name("windlass-lookup".into()).spawn(work) {
+        Ok(_) => queue.threads += 1,
+        // Those that run already will come to it.
+        Err(_) if queue.threads > 0 => {}
+        Err(error) => {
+            queue.waiting.pop_back();
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn work() {
+    loop {
+        let job = {
+            let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+            match queue.waiting.pop_front() {
+                Some(job) => job,
+                None => {
+                    queue.threads -= 1;
+                    return;
+                }
+            }
+        };
+        // A driver's wake that panics must not take the place of a thread with it.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run()));
+    }
+}
+
+impl Job {
+    fn run(self) {
+        if self.slot.strong_count() == 0 {
+            return;
+        }
+        let addresses = (self.search)();
+        if let Some(slot) = self.slot.upgrade() {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(addresses);
+            (self.wake)();
+        }
+    }
+}
