@@ -30,6 +30,13 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub(crate) u32);
 
+impl ConnId {
+    /// Its number, for the tables of a driver.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// What a stream is to be opened to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

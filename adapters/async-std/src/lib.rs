@@ -32,12 +32,18 @@ use std::time::Instant;
 
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
 
+#[cfg(feature = "http")]
+pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{
     Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };
+#[cfg(feature = "http")]
+pub use windlass_host::{DialOptions, HttpListener, HttpTarget, ProxySettings};
+#[cfg(feature = "tls")]
+pub use windlass_host::{ServerTls, TlsOptions};
 
 /// The runtime, as far as Windlass is concerned.
 #[derive(Debug)]

@@ -32,12 +32,18 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use windlass_host::sync::{self, Drive, Ready, Stream};
 
+#[cfg(feature = "http")]
+pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{
     Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };
+#[cfg(feature = "http")]
+pub use windlass_host::{DialOptions, HttpListener, HttpTarget, ProxySettings};
+#[cfg(feature = "tls")]
+pub use windlass_host::{ServerTls, TlsOptions};
 
 /// A connected client.
 pub type Client = sync::Client<Blocking>;
@@ -60,6 +66,8 @@ pub fn run<V>(value: V) -> V {
 pub struct Blocking {
     woken: UnixStream,
     waker: Arc<UnixStream>,
+    #[cfg(feature = "http")]
+    sockets: std::collections::BTreeMap<u64, Arc<std::os::fd::OwnedFd>>,
 }
 
 impl Drive for Blocking {
@@ -70,7 +78,12 @@ impl Drive for Blocking {
         let (woken, waker) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
-        Ok(Self { woken, waker: Arc::new(waker) })
+        Ok(Self {
+            woken,
+            waker: Arc::new(waker),
+            #[cfg(feature = "http")]
+            sockets: Default::default(),
+        })
     }
 
     fn waker(&self) -> Self::Waker {
@@ -104,5 +117,58 @@ impl Drive for Blocking {
             while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
         }
         Ok(ready)
+    }
+
+    #[cfg(feature = "http")]
+    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<std::os::fd::OwnedFd>>) -> io::Result<()> {
+        match socket {
+            Some(socket) => self.sockets.insert(number, socket.clone()),
+            None => self.sockets.remove(&number),
+        };
+        Ok(())
+    }
+
+    #[cfg(feature = "http")]
+    fn wait_for_sockets(
+        &mut self,
+        wanted: &mut dyn FnMut(u64) -> Ready,
+        at_most: Option<Duration>,
+        ready: &mut Vec<(u64, Ready)>,
+    ) -> io::Result<()> {
+        let mut descriptors = Vec::from([PollFd::new(&self.woken, PollFlags::IN)]);
+        let mut numbers = Vec::new();
+        for (&number, socket) in &self.sockets {
+            let wanted = wanted(number);
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, wanted.read);
+            flags.set(PollFlags::OUT, wanted.write);
+            // What is not wanted is left out altogether: its hang-up would be told again and again.
+            if !flags.is_empty() {
+                numbers.push((number, wanted));
+                descriptors.push(PollFd::new(socket, flags));
+            }
+        }
+        let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
+        match poll(&mut descriptors, at_most.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        for (&(number, wanted), descriptor) in numbers.iter().zip(&descriptors[1..]) {
+            // Hang-ups and errors are for reading and writing to find out about.
+            let told = descriptor.revents();
+            let beyond = told.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+            let is_ready = |wanted: bool, flag| wanted && (beyond || told.contains(flag));
+            let found =
+                Ready { read: is_ready(wanted.read, PollFlags::IN), write: is_ready(wanted.write, PollFlags::OUT) };
+            if found != Ready::default() {
+                ready.push((number, found));
+            }
+        }
+        if !descriptors[0].revents().is_empty() {
+            let mut wakes = [0; 64];
+            while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
+        }
+        Ok(())
     }
 }

@@ -9,6 +9,9 @@ use serde::Serialize;
 use windlass::client::{
     CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, ServerNotification,
 };
+use windlass::link::AnyClient;
+#[cfg(feature = "http")]
+use windlass::link::http::HttpClient;
 use windlass::link::stdio::StdioClient;
 use windlass::model::{Implementation, InputRequest, ProgressParams, SubscriptionFilter};
 use windlass::{CloseReason, RpcError, SendError};
@@ -16,11 +19,13 @@ use windlass::{CloseReason, RpcError, SendError};
 use crate::completion::{ProgressHandler, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
+#[cfg(feature = "http")]
+use crate::net::Wires;
 use crate::shared::{self, Manners, Shared};
 use crate::{Clock, ConnectError, Error, Grace};
 
 /// The machine of a client.
-pub(crate) type Machine = StdioClient<Token>;
+pub(crate) type Machine = AnyClient<Token>;
 
 /// A handler for requests for input, which gives `A` to be turned into an answer.
 pub(crate) type InputHandler<A> = Arc<dyn Fn(InputRequest) -> A + Send + Sync>;
@@ -85,7 +90,7 @@ pub(crate) enum ClientAction {
 pub(crate) struct ClientCore<A> {
     shared: Mutex<Shared<Machine, Self>>,
     /// Makes the driver look again.
-    wake: Box<dyn Fn() + Send + Sync>,
+    wake: Arc<dyn Fn() + Send + Sync>,
     status: Mutex<Status>,
     pub(crate) inputs: InputHandlers<A>,
     on_notification: Option<NotificationHandler>,
@@ -122,14 +127,23 @@ impl<A> ClientCore<A> {
         settings: ClientSettings<A>,
         connector: Connector,
         manners: Manners,
-        wake: Box<dyn Fn() + Send + Sync>,
+        wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
         let ClientSettings { config, inputs, on_notification, on_malformed, grace } = settings;
         let clock = Clock::new();
         let page_limit = config.limits.pages;
-        let machine = StdioClient::new(config, clock.now());
+        let hub = match connector {
+            #[cfg(feature = "http")]
+            Connector::Http(target) => {
+                let machine = HttpClient::new(config, target.config, clock.now());
+                let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
+                hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+                hub
+            }
+            stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
+        };
         Arc::new(Self {
-            shared: Shared::new(Hub::new(machine, clock, connector, grace), manners),
+            shared: Shared::new(hub, manners),
             wake,
             status: Mutex::default(),
             inputs,

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use rustix::fs::FileType;
 use windlass::{ConnError, ConnErrorKind};
 
+#[cfg(feature = "http")]
+use crate::HttpTarget;
 use crate::{Child, Command, OutputPump, OwnStdio, StderrTail};
 
 /// One end of a byte stream: something to read from, something to write to, both non-blocking, and what is to be
@@ -162,6 +164,9 @@ pub enum Connector {
     Command(Box<Command>),
     /// It is connected already, and cannot be connected again.
     Connected(Option<Endpoint>),
+    /// It is reached over HTTP.
+    #[cfg(feature = "http")]
+    Http(Box<HttpTarget>),
     /// Call this.
     Custom(Box<dyn FnMut() -> io::Result<Endpoint> + Send>),
 }
@@ -175,6 +180,8 @@ impl Connector {
             Self::Connected(endpoint) => endpoint
                 .take()
                 .ok_or_else(|| not_opened("the stream has ended, and there is no way to open another".into())),
+            #[cfg(feature = "http")]
+            Self::Http(_) => Err(not_opened("a connection of HTTP is no stream of its own".into())),
             Self::Custom(open) => open().map_err(|error| not_opened(error.to_string())),
         }
     }
@@ -185,6 +192,8 @@ impl fmt::Debug for Connector {
         match self {
             Self::Command(command) => f.debug_tuple("Command").field(command).finish(),
             Self::Connected(endpoint) => f.debug_tuple("Connected").field(endpoint).finish(),
+            #[cfg(feature = "http")]
+            Self::Http(target) => f.debug_tuple("Http").field(target).finish(),
             Self::Custom(_) => f.write_str("Custom(..)"),
         }
     }
@@ -193,6 +202,13 @@ impl fmt::Debug for Connector {
 impl From<Command> for Connector {
     fn from(command: Command) -> Self {
         Self::Command(Box::new(command))
+    }
+}
+
+#[cfg(feature = "http")]
+impl From<HttpTarget> for Connector {
+    fn from(target: HttpTarget) -> Self {
+        Self::Http(Box::new(target))
     }
 }
 

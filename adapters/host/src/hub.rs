@@ -6,11 +6,17 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::task::Waker;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
+#[cfg(feature = "http")]
+use windlass::{Target, earliest};
 
 use crate::ending::Ending;
 use crate::endpoint::{Connector, Endpoint, stderr_of};
+#[cfg(feature = "http")]
+use crate::net::{Readiness, Wires};
 use crate::{Clock, Grace, StderrTail};
 
 /// What a program makes of a machine's events. Events borrow from the machine, so what takes time or calls back is
@@ -33,6 +39,9 @@ pub struct Hub<M> {
     stderr: Option<StderrTail>,
     grace: Grace,
     ending: Arc<Ending>,
+    /// The connections of a machine that has many.
+    #[cfg(feature = "http")]
+    pub(crate) wires: Option<Wires>,
     wish: Option<Wish>,
     finished: bool,
 }
@@ -89,6 +98,8 @@ impl<M: Machine> Hub<M> {
             stderr: None,
             grace,
             ending: Arc::new(Ending::default()),
+            #[cfg(feature = "http")]
+            wires: None,
             wish: None,
             finished: false,
         }
@@ -118,6 +129,13 @@ impl<M: Machine> Hub<M> {
             if self.flush() {
                 continue;
             }
+            #[cfg(feature = "http")]
+            if let Some(wires) = &self.wires {
+                let deadline = earliest(deadline, wires.deadline());
+                // What is being closed is looked after to its end.
+                let finished = self.machine.is_over() && wires.is_empty();
+                return Some(Interest { deadline, read: false, write: false, finished });
+            }
             let conn = self.stream.as_ref().map(|(conn, _)| *conn);
             let read = conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
@@ -130,12 +148,30 @@ impl<M: Machine> Hub<M> {
         while self.wish.is_none() {
             match self.machine.poll() {
                 Output::Event(event) => program.take(event, actions),
+                #[cfg(feature = "http")]
+                Output::Open { conn, target: Target::Http(target) } => {
+                    if let Some(wires) = &mut self.wires {
+                        wires.open(conn, target);
+                    }
+                }
                 Output::Open { conn, .. } => self.wish = Some(Wish::Open(conn)),
+                #[cfg(feature = "http")]
+                Output::Close(conn) if self.wires.is_some() => {
+                    self.wires.as_mut().into_iter().for_each(|wires| wires.close(conn));
+                }
                 Output::Close(conn) => self.wish = Some(Wish::Close(conn)),
                 Output::Idle { deadline } => return Some(deadline),
             }
         }
         None
+    }
+
+    /// Whether the machine has connections of its own, rather than the one stream of its peer.
+    pub(crate) fn is_on_network(&self) -> bool {
+        #[cfg(feature = "http")]
+        return self.wires.is_some();
+        #[cfg(not(feature = "http"))]
+        false
     }
 
     fn open(&mut self, conn: ConnId) {
@@ -166,6 +202,10 @@ impl<M: Machine> Hub<M> {
 
     /// Writes what the stream takes. Returns whether the machine may have something new to say.
     pub fn flush(&mut self) -> bool {
+        #[cfg(feature = "http")]
+        if let Some(wires) = &mut self.wires {
+            return wires.advance(&mut self.machine);
+        }
         let Some((conn, endpoint)) = &mut self.stream else { return false };
         let conn = *conn;
         let mut progress = false;
@@ -319,6 +359,24 @@ impl<M: Machine> Hub<M> {
             }
         }
         Reading { count, exhausted: false }
+    }
+
+    /// What to wait for on a connection; `None` if it is gone.
+    #[cfg(feature = "http")]
+    pub(crate) fn wire(&mut self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+        self.wires.as_mut()?.interest(&mut self.machine, conn, mover)
+    }
+
+    /// Reads on a connection; `WouldBlock` if there is nothing.
+    #[cfg(feature = "http")]
+    pub(crate) fn read_wire(&mut self, conn: ConnId) -> io::Result<()> {
+        self.wires.as_mut().map_or(Ok(()), |wires| wires.read(&mut self.machine, conn))
+    }
+
+    /// Writes on a connection; `WouldBlock` if that is not all.
+    #[cfg(feature = "http")]
+    pub(crate) fn write_wire(&mut self, conn: ConnId) -> io::Result<()> {
+        self.wires.as_mut().map_or(Ok(()), |wires| wires.write(&mut self.machine, conn))
     }
 
     /// The stream as it is now, to wait for.

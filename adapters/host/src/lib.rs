@@ -39,9 +39,7 @@ mod error;
 #[cfg(unix)]
 pub mod hub;
 pub mod ladder;
-// The drivers that use it come next.
 #[cfg(all(unix, feature = "http"))]
-#[cfg_attr(not(test), allow(dead_code, unused_imports))]
 mod net;
 #[cfg(unix)]
 pub mod own_stdio;
@@ -72,7 +70,7 @@ pub use entropy::seed;
 pub use error::{ConnectError, Error, ServeError};
 pub use ladder::{Grace, Ladder, Step};
 #[cfg(all(unix, feature = "http"))]
-pub use net::{DialOptions, HttpListener, InvalidProxy, ProxySettings};
+pub use net::{DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings};
 #[cfg(all(unix, feature = "tls"))]
 pub use net::{ServerTls, TlsError, TlsOptions};
 #[cfg(unix)]

@@ -3,7 +3,9 @@
 //! | module | what |
 //! |---|---|
 //! | `wire` | `Wire`: one connection, from its first packet to its last; all stages and the steps between them |
+//! | `wires` | `Wires`: all connections of a machine |
 //! | `socket` | `Socket`: a socket that never blocks |
+//! | `target` | [`HttpTarget`]: where a client finds its server |
 //! | `dial` | [`DialOptions`]: how to reach a server |
 //! | `dialing` | `Dialing`: the way to an open socket, over all addresses of a name |
 //! | `lookup` | names to addresses, on threads of its own, because the system's resolver waits |
@@ -23,17 +25,21 @@ mod proxy;
 #[cfg(feature = "tls")]
 mod session;
 mod socket;
+mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
 mod tunnel;
 mod wire;
+mod wires;
 
 pub use dial::DialOptions;
 pub(crate) use dial::{Address, Wake};
 pub use listen::HttpListener;
 pub use proxy::{InvalidProxy, ProxySettings};
+pub use target::HttpTarget;
 #[cfg(feature = "tls")]
 pub use tls::{ServerTls, TlsError, TlsOptions};
 pub(crate) use wire::{Readiness, Wire};
+pub(crate) use wires::Wires;

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::client::CallOptions;
+use windlass::link::AnyServer;
+#[cfg(feature = "http")]
+use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Implementation, ListRootsResult,
@@ -23,22 +26,42 @@ use windlass::{CloseReason, Json, RequestKey, SendError};
 use crate::completion::Token;
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
+#[cfg(feature = "http")]
+use crate::net::{DialOptions, Wire, Wires};
 use crate::shared::{self, Manners, Shared};
 use crate::thread_waker::of_this_thread;
 use crate::{Clock, Grace, seed};
 
 /// The machine of a server whose handlers are of type `H`.
-pub(crate) type Machine<H> = StdioServer<Token, H>;
+pub(crate) type Machine<H> = AnyServer<Token, H>;
 
 /// How a server is set up, before it serves.
 pub(crate) struct ServerSettings<H> {
     pub(crate) config: ServerConfig,
     pub(crate) registry: Registry<H>,
+    /// How to behave towards clients over HTTP, if that was set.
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<HttpServerConfig>,
 }
 
 impl<H> ServerSettings<H> {
     pub(crate) fn new(name: &str, version: &str) -> Self {
-        Self { config: ServerConfig::new(Implementation::new(name, version)), registry: Registry::new() }
+        Self {
+            config: ServerConfig::new(Implementation::new(name, version)),
+            registry: Registry::new(),
+            #[cfg(feature = "http")]
+            http: None,
+        }
+    }
+
+    /// How to behave towards clients over HTTP: on the loopback interface, unless it was set, only its names are good.
+    #[cfg(feature = "http")]
+    pub(crate) fn http_for(&self, listener: &crate::net::HttpListener) -> HttpServerConfig {
+        let suitable = || match listener.is_loopback() {
+            true => HttpServerConfig::on_loopback(),
+            false => HttpServerConfig::new(),
+        };
+        self.http.clone().unwrap_or_else(suitable)
     }
 }
 
@@ -58,7 +81,7 @@ pub(crate) struct ServerCore<H: Clone> {
     running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
     /// Makes the driver look again.
-    wake: Box<dyn Fn() + Send + Sync>,
+    wake: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl<H: Clone> ServerCore<H> {
@@ -66,18 +89,45 @@ impl<H: Clone> ServerCore<H> {
         settings: ServerSettings<H>,
         connector: Connector,
         manners: Manners,
-        wake: Box<dyn Fn() + Send + Sync>,
+        wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
-        let ServerSettings { mut config, registry } = settings;
+        let ServerSettings { mut config, registry, .. } = settings;
         let clock = Clock::new();
         config.unix_time_at_origin = clock.unix_time_at_origin();
         let machine = StdioServer::new(config, registry, &seed()?, clock.now());
-        Ok(Arc::new(Self {
-            shared: Shared::new(Hub::new(machine, clock, connector, Grace::default()), manners),
-            running: Mutex::default(),
-            closed: Mutex::default(),
-            wake,
-        }))
+        let hub = Hub::new(machine.into(), clock, connector, Grace::default());
+        Ok(Self::on(hub, manners, wake))
+    }
+
+    /// A server behind an endpoint of HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) fn on_network(
+        settings: ServerSettings<H>,
+        http: HttpServerConfig,
+        manners: Manners,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> std::io::Result<Arc<Self>> {
+        let ServerSettings { mut config, registry, .. } = settings;
+        let clock = Clock::new();
+        config.unix_time_at_origin = clock.unix_time_at_origin();
+        let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
+        let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), Grace::default());
+        hub.wires = Some(Wires::new(DialOptions::new(), clock, wake.clone()));
+        Ok(Self::on(hub, manners, wake))
+    }
+
+    fn on(hub: Hub<Machine<H>>, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
+        Arc::new(Self { shared: Shared::new(hub, manners), running: Mutex::default(), closed: Mutex::default(), wake })
+    }
+
+    /// A client has connected.
+    #[cfg(feature = "http")]
+    pub(crate) fn accept(&self, wire: Wire) {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept(now), &mut shared.hub.wires) {
+            wires.insert(conn, wire);
+        }
     }
 
     pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine<H>, Self>> {
@@ -249,6 +299,7 @@ pub(crate) trait Link: Send + Sync {
     fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>);
     fn log(&self, key: RequestKey, message: &LoggingMessageParams);
     fn resource_updated(&self, uri: &str);
+    fn close_stream(&self, key: RequestKey);
 }
 
 impl<H: Clone + Send + Sync> Link for ServerCore<H> {
@@ -263,11 +314,24 @@ impl<H: Clone + Send + Sync> Link for ServerCore<H> {
     fn resource_updated(&self, uri: &str) {
         self.change(|machine, _| machine.resource_updated(uri));
     }
+
+    fn close_stream(&self, key: RequestKey) {
+        #[cfg(feature = "http")]
+        self.change(|machine, _| machine.interrupt(key));
+        #[cfg(not(feature = "http"))]
+        let _ = key;
+    }
 }
 
 impl Context {
     pub(crate) fn new(invocation: Arc<Invocation>, cancellation: Arc<Cancellation>, link: Arc<dyn Link>) -> Self {
         Self(Arc::new(Invoking { invocation, asking: Mutex::default(), cancellation, link }))
+    }
+
+    /// Lets go of the connection that the request came on; the client comes back for the answer. Only legacy clients
+    /// over HTTP can do that; for all others nothing happens.
+    pub fn close_stream(&self) {
+        self.0.link.close_stream(self.0.invocation.key);
     }
 
     /// Reports progress. `total` is what `progress` will be at the end, if that is known.
@@ -423,6 +487,15 @@ macro_rules! server_settings {
         #[must_use]
         pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
             self.settings.config.instructions = Some(instructions.into());
+            self
+        }
+
+        /// How to behave towards clients over HTTP: the path, who may call, how long to wait. It is suitable for the
+        /// address that is listened on unless this is called.
+        #[cfg(feature = "http")]
+        #[must_use]
+        pub fn http(mut self, config: windlass::link::http::HttpServerConfig) -> Self {
+            self.settings.http = Some(config);
             self
         }
 

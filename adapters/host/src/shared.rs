@@ -8,11 +8,15 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "http")]
+use std::task::Waker;
 
 use windlass::{ConnError, ConnId, Instant, Machine};
 
 use crate::Clock;
 use crate::hub::{Hub, Interest, Program, Reading};
+#[cfg(feature = "http")]
+use crate::net::{Readiness, Wire};
 
 /// A hub with what its driver and the callers have to know of each other.
 pub(crate) struct Shared<M: Machine, P: Program<M>> {
@@ -88,6 +92,14 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
         reading
     }
 
+    /// The same on one of many connections; `WouldBlock` if there is nothing.
+    #[cfg(feature = "http")]
+    pub(crate) fn read_wire(&mut self, conn: ConnId) -> io::Result<()> {
+        let outcome = self.hub.read_wire(conn);
+        self.driver = Attention::Working;
+        outcome
+    }
+
     /// After a change of the machine by somebody else than its driver. Returns whether the driver has to be woken.
     pub(crate) fn changed(&mut self, program: &P) -> bool {
         let Attention::Waiting { until } = self.driver else {
@@ -151,6 +163,27 @@ pub(crate) trait Driven: Send + Sync + 'static {
     fn stream(&self) -> Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>;
     /// The clock.
     fn clock(&self) -> Clock;
+    /// Whether the machine has connections of its own, rather than one stream.
+    #[cfg(feature = "http")]
+    fn is_on_network(&self) -> bool;
+    /// Whether there are connections whose sockets the driver does not know.
+    #[cfg(feature = "http")]
+    fn has_unwatched(&self) -> bool;
+    /// The connections whose sockets the driver does not know.
+    #[cfg(feature = "http")]
+    fn take_unwatched(&self) -> Vec<ConnId>;
+    /// What to wait for on a connection; `None` if it is gone.
+    #[cfg(feature = "http")]
+    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Arc<OwnedFd>>, Readiness)>;
+    /// Reads on a connection; `WouldBlock` if there is nothing.
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> io::Result<()>;
+    /// Writes on a connection; `WouldBlock` if that is not all.
+    #[cfg(feature = "http")]
+    fn write_wire(&self, conn: ConnId) -> io::Result<()>;
+    /// A client has connected.
+    #[cfg(feature = "http")]
+    fn accept(&self, _wire: Wire) {}
 }
 
 /// What a driver does with a hub is the same whatever the program is.
@@ -180,6 +213,40 @@ macro_rules! driven_by_hub {
 
         fn clock(&self) -> $crate::Clock {
             self.core.shared().hub.clock()
+        }
+
+        #[cfg(feature = "http")]
+        fn is_on_network(&self) -> bool {
+            self.core.shared().hub.is_on_network()
+        }
+
+        #[cfg(feature = "http")]
+        fn has_unwatched(&self) -> bool {
+            self.core.shared().hub.wires.as_ref().is_some_and(|wires| wires.has_unwatched())
+        }
+
+        #[cfg(feature = "http")]
+        fn take_unwatched(&self) -> Vec<windlass::ConnId> {
+            self.core.shared().hub.wires.as_mut().map(|wires| wires.take_unwatched()).unwrap_or_default()
+        }
+
+        #[cfg(feature = "http")]
+        fn wire(
+            &self,
+            conn: windlass::ConnId,
+            mover: Option<&std::task::Waker>,
+        ) -> Option<(Option<std::sync::Arc<std::os::fd::OwnedFd>>, $crate::net::Readiness)> {
+            self.core.shared().hub.wire(conn, mover)
+        }
+
+        #[cfg(feature = "http")]
+        fn read_wire(&self, conn: windlass::ConnId) -> std::io::Result<()> {
+            self.core.shared().read_wire(conn)
+        }
+
+        #[cfg(feature = "http")]
+        fn write_wire(&self, conn: windlass::ConnId) -> std::io::Result<()> {
+            self.core.shared().hub.write_wire(conn)
         }
     };
 }

@@ -25,17 +25,25 @@
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "http")]
+mod sockets;
 mod source;
 mod wait;
 
 use windlass_host::sync;
 
+#[cfg(feature = "http")]
+pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{
     Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };
+#[cfg(feature = "http")]
+pub use windlass_host::{DialOptions, HttpListener, HttpTarget, ProxySettings};
+#[cfg(feature = "tls")]
+pub use windlass_host::{ServerTls, TlsOptions};
 
 pub use source::Source;
 pub use wait::Mio;

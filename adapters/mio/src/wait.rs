@@ -25,6 +25,8 @@ pub struct Mio {
     /// Whether the peer has hung up. That is told once, perhaps together with its last bytes, so that reading goes on
     /// until the end is read.
     hung_up: bool,
+    #[cfg(feature = "http")]
+    sockets: crate::sockets::Sockets,
 }
 
 impl Drive for Mio {
@@ -34,8 +36,16 @@ impl Drive for Mio {
     fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKE)?);
-        let events = Events::with_capacity(8);
-        Ok(Self { poll, events, waker, watched: None, ready: Ready::default(), hung_up: false })
+        Ok(Self {
+            poll,
+            events: Events::with_capacity(256),
+            waker,
+            watched: None,
+            ready: Ready::default(),
+            hung_up: false,
+            #[cfg(feature = "http")]
+            sockets: Default::default(),
+        })
     }
 
     fn waker(&self) -> Self::Waker {
@@ -66,6 +76,36 @@ impl Drive for Mio {
             }
         }
         Ok(self.ready_for(wanted))
+    }
+
+    #[cfg(feature = "http")]
+    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<std::os::fd::OwnedFd>>) -> io::Result<()> {
+        self.sockets.watch(self.poll.registry(), number, socket)
+    }
+
+    #[cfg(feature = "http")]
+    fn wait_for_sockets(
+        &mut self,
+        wanted: &mut dyn FnMut(u64) -> Ready,
+        at_most: Option<Duration>,
+        ready: &mut Vec<(u64, Ready)>,
+    ) -> io::Result<()> {
+        self.sockets.collect(wanted, ready);
+        let at_most = if ready.is_empty() { at_most } else { Some(Duration::ZERO) };
+        match self.poll.poll(&mut self.events, at_most) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        self.sockets.note(&self.events);
+        ready.clear();
+        self.sockets.collect(wanted, ready);
+        Ok(())
+    }
+
+    #[cfg(feature = "http")]
+    fn socket_exhausted(&mut self, number: u64, direction: Direction) {
+        self.sockets.exhausted(number, direction);
     }
 
     fn forget(&mut self) {

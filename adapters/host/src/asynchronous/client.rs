@@ -308,7 +308,7 @@ impl<R: Runtime> ClientBuilder<R> {
     pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
         let wakeup = Arc::new(Wakeup::default());
         let waking = wakeup.clone();
-        let wake = Box::new(move || waking.wake());
+        let wake = Arc::new(move || waking.wake());
         let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
         let driven = Arc::new(DrivenClient::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));

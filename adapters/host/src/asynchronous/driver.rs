@@ -7,9 +7,13 @@ use std::task::{Context, Poll};
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
+#[cfg(feature = "http")]
+use super::network::Network;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
 use crate::hub::Interest;
+#[cfg(feature = "http")]
+use crate::net::HttpListener;
 use crate::shared::{Turn, Turned};
 
 /// After this many rounds without waiting, others get a turn on the thread.
@@ -17,7 +21,23 @@ const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over.
 pub(super) async fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) {
-    let mut driver = Driver::<R> { stream: None, timer: None, clock: driven.clock() };
+    let mut driver = Driver::<R>::new(driven.clock());
+    #[cfg(feature = "http")]
+    if driven.is_on_network() {
+        driver.network = Some(Network::new(None));
+    }
+    poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
+}
+
+/// Drives the machine of a server that listens.
+#[cfg(feature = "http")]
+pub(super) async fn drive_listening<R: Runtime, D: Turned>(
+    driven: Arc<D>,
+    wakeup: Arc<Wakeup>,
+    listener: HttpListener,
+) {
+    let mut driver = Driver::<R>::new(driven.clock());
+    driver.network = Some(Network::new(Some(listener)));
     poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
 }
 
@@ -25,6 +45,8 @@ struct Driver<R: Runtime> {
     stream: Option<Stream<R>>,
     timer: Option<(Instant, BoxFuture<()>)>,
     clock: Clock,
+    #[cfg(feature = "http")]
+    network: Option<Network<R>>,
 }
 
 struct Stream<R: Runtime> {
@@ -34,7 +56,17 @@ struct Stream<R: Runtime> {
 }
 
 impl<R: Runtime> Driver<R> {
-    fn poll<D: Turned>(&mut self, driven: &Arc<D>, wakeup: &Wakeup, context: &mut Context<'_>) -> Poll<()> {
+    fn new(clock: Clock) -> Self {
+        Self {
+            stream: None,
+            timer: None,
+            clock,
+            #[cfg(feature = "http")]
+            network: None,
+        }
+    }
+
+    fn poll<D: Turned>(&mut self, driven: &Arc<D>, wakeup: &Arc<Wakeup>, context: &mut Context<'_>) -> Poll<()> {
         // First of all, so that a call which comes while this runs is not missed.
         wakeup.register(context.waker());
         for _ in 0..FAIR_ROUNDS {
@@ -45,6 +77,12 @@ impl<R: Runtime> Driver<R> {
             }
             if acted > 0 {
                 continue;
+            }
+            #[cfg(feature = "http")]
+            if let Some(network) = &mut self.network {
+                if network.look_after(driven, wakeup, interest.deadline, context) {
+                    continue;
+                }
             }
             if !self.poll_once(driven, interest, context) {
                 return Poll::Pending;

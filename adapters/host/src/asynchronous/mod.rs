@@ -5,6 +5,8 @@
 
 mod client;
 mod driver;
+#[cfg(feature = "http")]
+mod network;
 mod server;
 
 use std::future::Future;

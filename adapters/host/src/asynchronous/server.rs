@@ -11,9 +11,13 @@ use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
 use super::driver::drive;
+#[cfg(feature = "http")]
+use super::driver::drive_listening;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::completion::Slot;
 use crate::endpoint::{Connector, Endpoint};
+#[cfg(feature = "http")]
+use crate::net::{HttpListener, Wire};
 use crate::server::{
     Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
     server_settings, start_call,
@@ -217,7 +221,7 @@ impl<R: Runtime> ServerBuilder<R> {
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
         let wakeup = Arc::new(Wakeup::default());
         let wake = wakeup.clone();
-        let wake = Box::new(move || wake.wake());
+        let wake = Arc::new(move || wake.wake());
         let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
@@ -231,6 +235,34 @@ impl<R: Runtime> ServerBuilder<R> {
     /// When the connection ends in another way than by the client closing it.
     pub async fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
         self.start(endpoint)?.wait_closed().await
+    }
+
+    /// Starts to serve HTTP in the background, at `/mcp`. A server on the loopback interface is only reached by its
+    /// names.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no entropy to give.
+    #[cfg(feature = "http")]
+    pub fn start_http(self, listener: HttpListener) -> io::Result<Server<R>> {
+        let http = self.settings.http_for(&listener);
+        let wakeup = Arc::new(Wakeup::default());
+        let wake = wakeup.clone();
+        let wake = Arc::new(move || wake.wake());
+        let core = ServerCore::on_network(self.settings, http, Manners::LeaveCrowdsToDriver, wake)?;
+        let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
+        R::spawn(drive_listening::<R, _>(driven, wakeup, listener));
+        Ok(Server { core, runtime: PhantomData })
+    }
+
+    /// Serves HTTP until the server is closed.
+    ///
+    /// # Errors
+    ///
+    /// When it ends in another way than by being closed.
+    #[cfg(feature = "http")]
+    pub async fn serve_http(self, listener: HttpListener) -> Result<(), ServeError> {
+        self.start_http(listener)?.wait_closed().await
     }
 
     /// Serves standard input and output until the client is done. From then on nothing else in the process can write
@@ -316,4 +348,9 @@ impl<R: Runtime> Turned for DrivenServer<R> {
 
 impl<R: Runtime> Driven for DrivenServer<R> {
     driven_by_hub!();
+
+    #[cfg(feature = "http")]
+    fn accept(&self, wire: Wire) {
+        self.core.accept(wire);
+    }
 }

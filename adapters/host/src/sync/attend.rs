@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use windlass::{ConnError, ConnErrorKind};
 
+#[cfg(feature = "http")]
+use super::network::Network;
 use super::{Direction, Drive, Ready, Stream};
 use crate::Clock;
 use crate::hub::Interest;
+#[cfg(feature = "http")]
+use crate::net::HttpListener;
 use crate::shared::Driven;
 
 /// A machine with its way to wait.
@@ -15,16 +19,44 @@ pub(super) struct Post<D: Drive, M: Driven> {
     pub(super) driven: Arc<M>,
     drive: Mutex<D>,
     clock: Clock,
+    /// The connections of a machine that has many.
+    #[cfg(feature = "http")]
+    network: Option<Mutex<Network>>,
 }
 
 impl<D: Drive, M: Driven> Post<D, M> {
     pub(super) fn new(drive: D, driven: Arc<M>) -> Self {
         let clock = driven.clock();
-        Self { driven, drive: Mutex::new(drive), clock }
+        #[cfg(feature = "http")]
+        let network = driven.is_on_network().then(Mutex::default);
+        Self {
+            driven,
+            drive: Mutex::new(drive),
+            clock,
+            #[cfg(feature = "http")]
+            network,
+        }
+    }
+
+    /// The same, where clients come in.
+    #[cfg(feature = "http")]
+    pub(super) fn listening(drive: D, driven: Arc<M>, listener: HttpListener) -> Self {
+        Self { network: Some(Mutex::new(Network::new(Some(listener)))), ..Self::new(drive, driven) }
     }
 
     /// Waits for what the machine is interested in, but no longer than this, and does it.
     pub(super) fn attend(&self, interest: Interest, at_most: Option<Duration>) {
+        #[cfg(feature = "http")]
+        if let Some(network) = &self.network {
+            let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
+            let at_most = until_deadline.into_iter().chain(at_most).min();
+            let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
+            if network.attend(&mut *self.drive(), &self.driven, at_most).is_err() {
+                // There is nobody to tell, and nothing to do but to try again, though not at once.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            return self.look_at_clock(interest);
+        }
         let stream = self.driven.stream().map(|(conn, input, output)| Stream { conn, input, output });
         let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
         let at_most = until_deadline.into_iter().chain(at_most).min();
@@ -45,6 +77,10 @@ impl<D: Drive, M: Driven> Post<D, M> {
             (Err(_), None) => {}
         }
         drop(drive);
+        self.look_at_clock(interest);
+    }
+
+    fn look_at_clock(&self, interest: Interest) {
         if interest.deadline.is_some_and(|deadline| deadline <= self.clock.now()) {
             self.driven.handle_timeout();
         }
@@ -52,6 +88,10 @@ impl<D: Drive, M: Driven> Post<D, M> {
 
     /// The connection is over.
     pub(super) fn forget(&self) {
+        #[cfg(feature = "http")]
+        if let Some(network) = &self.network {
+            network.lock().unwrap_or_else(PoisonError::into_inner).forget(&mut *self.drive());
+        }
         self.drive().forget();
     }
 

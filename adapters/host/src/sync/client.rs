@@ -302,7 +302,7 @@ impl<D: Drive> ClientBuilder<D> {
     /// When the server cannot be started, or there is no common protocol version.
     pub fn connect(self, to: impl Into<Connector>) -> Result<Client<D>, ConnectError> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
-        let wake = Box::new(drive.waker());
+        let wake = Arc::new(drive.waker());
         let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
         let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), pool: Pool::default() }));
         if D::OWN_THREAD {

@@ -105,9 +105,8 @@ enum Work {
 }
 
 impl<D: Drive> Crew<D> {
-    pub(super) fn new(drive: D, driven: Arc<DrivenServer>) -> Arc<Self> {
-        let (post, answered) = (Post::new(drive, driven), Condvar::new());
-        Arc::new(Self { post, roster: Mutex::default(), answered, pool: Pool::default() })
+    pub(super) fn new(post: Post<D, DrivenServer>) -> Arc<Self> {
+        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool: Pool::default() })
     }
 
     /// Serves on this thread, until the connection is over or another thread has taken over.

@@ -8,6 +8,8 @@ mod client;
 mod crew;
 mod engine;
 mod habits;
+#[cfg(feature = "http")]
+mod network;
 mod pool;
 mod server;
 
@@ -48,6 +50,32 @@ pub trait Drive: Sized + Send + 'static {
     ///
     /// When the system cannot wait.
     fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready>;
+
+    /// Watches a socket under a number from now on, in place of the one that it had, or none any more.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot watch it.
+    #[cfg(feature = "http")]
+    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()>;
+
+    /// Waits until any of the sockets can be read or written, whichever is wanted of it, until it is woken, or for as
+    /// long as this; adds those that are ready.
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot wait.
+    #[cfg(feature = "http")]
+    fn wait_for_sockets(
+        &mut self,
+        wanted: &mut dyn FnMut(u64) -> Ready,
+        at_most: Option<Duration>,
+        ready: &mut Vec<(u64, Ready)>,
+    ) -> io::Result<()>;
+
+    /// A socket that was ready is not any more.
+    #[cfg(feature = "http")]
+    fn socket_exhausted(&mut self, _number: u64, _direction: Direction) {}
 
     /// What was ready is not any more. Those who are told of changes only have to know.
     fn exhausted(&mut self, _direction: Direction) {}

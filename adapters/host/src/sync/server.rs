@@ -10,9 +10,12 @@ use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
 use super::Drive;
+use super::attend::Post;
 use super::crew::Crew;
 use crate::completion::Slot;
 use crate::endpoint::{Connector, Endpoint};
+#[cfg(feature = "http")]
+use crate::net::{HttpListener, Wire};
 use crate::server::{
     Context, ResourceRequest, ServerCore, ServerSettings, arguments, server_handle, server_settings, start_call,
 };
@@ -211,9 +214,9 @@ impl<D: Drive> ServerBuilder<D> {
 
     fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let drive = D::new()?;
-        let wake = Box::new(drive.waker());
+        let wake = Arc::new(drive.waker());
         let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::AlwaysWrite, wake)?;
-        let crew = Crew::new(drive, Arc::new(DrivenServer { core: core.clone() }));
+        let crew = Crew::new(Post::new(drive, Arc::new(DrivenServer { core: core.clone() })));
         Ok(Server { core, crew })
     }
 
@@ -224,6 +227,42 @@ impl<D: Drive> ServerBuilder<D> {
     /// When the connection ends in another way than by the client closing it.
     pub fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
         let server = self.set_up(endpoint)?;
+        server.crew.run();
+        server.wait_closed()
+    }
+
+    /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by its
+    /// names.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no entropy, no descriptor or no thread to give.
+    #[cfg(feature = "http")]
+    pub fn start_http(self, listener: HttpListener) -> io::Result<Server<D>> {
+        let server = self.set_up_http(listener)?;
+        let crew = server.crew.clone();
+        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
+        Ok(server)
+    }
+
+    #[cfg(feature = "http")]
+    fn set_up_http(self, listener: HttpListener) -> io::Result<Server<D>> {
+        let http = self.settings.http_for(&listener);
+        let drive = D::new()?;
+        let wake = Arc::new(drive.waker());
+        let core = ServerCore::on_network(self.settings, http, Manners::AlwaysWrite, wake)?;
+        let driven = Arc::new(DrivenServer { core: core.clone() });
+        Ok(Server { core, crew: Crew::new(Post::listening(drive, driven, listener)) })
+    }
+
+    /// Serves HTTP until the server is closed, on this thread.
+    ///
+    /// # Errors
+    ///
+    /// When it ends in another way than by being closed.
+    #[cfg(feature = "http")]
+    pub fn serve_http(self, listener: HttpListener) -> Result<(), ServeError> {
+        let server = self.set_up_http(listener)?;
         server.crew.run();
         server.wait_closed()
     }
@@ -277,4 +316,9 @@ pub(super) struct DrivenServer {
 
 impl Driven for DrivenServer {
     driven_by_hub!();
+
+    #[cfg(feature = "http")]
+    fn accept(&self, wire: Wire) {
+        self.core.accept(wire);
+    }
 }

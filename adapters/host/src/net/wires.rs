@@ -1,0 +1,160 @@
+//! The connections of one machine, as many as it has at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::Waker;
+
+use windlass::{ConnId, HttpTarget, Instant, Machine};
+
+use super::{Address, DialOptions, Readiness, Wake, Wire};
+use crate::Clock;
+
+/// The connections of a machine, and what their driver has to know of them.
+pub(crate) struct Wires {
+    options: Arc<DialOptions>,
+    clock: Clock,
+    /// Makes the driver look again.
+    wake: Wake,
+    wires: BTreeMap<ConnId, Held>,
+    /// Those whose socket is not the one that the driver knows: new ones, changed ones, ones that are gone.
+    unwatched: Vec<ConnId>,
+    /// Those that time moves on as well: being opened, being closed.
+    timed: BTreeSet<ConnId>,
+}
+
+struct Held {
+    wire: Wire,
+    /// Wakes the task that moves this one, where each has its own.
+    mover: Option<Waker>,
+}
+
+impl Wires {
+    pub(crate) fn new(options: DialOptions, clock: Clock, wake: Wake) -> Self {
+        let (wires, timed) = (BTreeMap::new(), BTreeSet::new());
+        Self { options: Arc::new(options), clock, wake, wires, unwatched: Vec::new(), timed }
+    }
+
+    /// Begins to connect.
+    pub(crate) fn open(&mut self, conn: ConnId, target: HttpTarget) {
+        let address = Address { host: target.host, port: target.port, tls: target.tls };
+        let wire = Wire::dial(address, &self.options, self.clock, self.wake.clone());
+        self.insert(conn, wire);
+    }
+
+    /// Takes in a connection that was accepted.
+    pub(crate) fn insert(&mut self, conn: ConnId, wire: Wire) {
+        if wire.deadline().is_some() {
+            self.timed.insert(conn);
+        }
+        self.wires.insert(conn, Held { wire, mover: None });
+        self.unwatched.push(conn);
+    }
+
+    /// Closes a connection on which everything is written.
+    pub(crate) fn close(&mut self, conn: ConnId) {
+        let clock = self.clock;
+        self.with(conn, |wire| wire.close(clock));
+        if let Some(mover) = self.wires.get_mut(&conn).and_then(|held| held.mover.take()) {
+            mover.wake();
+        }
+    }
+
+    pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {
+        let clock = self.clock;
+        self.with(conn, |wire| {
+            wire.read(machine, conn, clock)?;
+            while wire.interest(!machine.read_buf(conn).is_empty(), false).now {
+                wire.read(machine, conn, clock)?;
+            }
+            Ok(())
+        })
+        .unwrap_or(Ok(()))
+    }
+
+    pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {
+        let clock = self.clock;
+        self.with(conn, |wire| wire.write(machine, conn, clock)).unwrap_or(Ok(()))
+    }
+
+    /// Writes on the connections that have something new, and looks after those that are not open yet. Returns whether
+    /// the machine may have something to say about that.
+    pub(crate) fn advance<M: Machine>(&mut self, machine: &mut M) -> bool {
+        let mut progress = false;
+        if !self.timed.is_empty() {
+            let timed: Vec<_> = self.timed.iter().copied().collect();
+            for conn in timed {
+                let (clock, before) = (self.clock, self.wires.len());
+                self.with(conn, |wire| wire.advance(machine, conn, clock));
+                progress |= self.wires.len() != before;
+            }
+        }
+        while let Some(conn) = machine.next_to_move() {
+            progress = true;
+            if self.write(machine, conn).is_err() {
+                // Whoever moves it has to wait for it to take more.
+                if let Some(mover) = self.wires.get_mut(&conn).and_then(|held| held.mover.take()) {
+                    mover.wake();
+                }
+            }
+        }
+        progress
+    }
+
+    /// Does something with a connection, and notes what that did to it.
+    fn with<V>(&mut self, conn: ConnId, act: impl FnOnce(&mut Wire) -> V) -> Option<V> {
+        let held = self.wires.get_mut(&conn)?;
+        let socket = |wire: &Wire| wire.socket().map(Arc::as_ptr);
+        let before = socket(&held.wire);
+        let value = act(&mut held.wire);
+        if socket(&held.wire) != before {
+            self.unwatched.push(conn);
+            if let Some(mover) = held.mover.take() {
+                mover.wake();
+            }
+        }
+        match held.wire.deadline() {
+            Some(_) => self.timed.insert(conn),
+            None => self.timed.remove(&conn),
+        };
+        if held.wire.is_over() {
+            self.wires.remove(&conn);
+        }
+        Some(value)
+    }
+
+    /// What to wait for on a connection; `None` if it is gone.
+    pub(crate) fn interest<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        conn: ConnId,
+        mover: Option<&Waker>,
+    ) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+        let held = self.wires.get_mut(&conn)?;
+        if let Some(mover) = mover {
+            held.mover = Some(mover.clone());
+        }
+        let reads = !machine.read_buf(conn).is_empty();
+        let writes = !machine.write_buf(conn).is_empty();
+        Some((held.wire.socket().cloned(), held.wire.interest(reads, writes)))
+    }
+
+    /// The connections whose sockets the driver does not know.
+    pub(crate) fn take_unwatched(&mut self) -> Vec<ConnId> {
+        std::mem::take(&mut self.unwatched)
+    }
+
+    pub(crate) fn has_unwatched(&self) -> bool {
+        !self.unwatched.is_empty()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timed.iter().filter_map(|conn| self.wires.get(conn)?.wire.deadline()).min()
+    }
+
+    /// Whether nothing is being closed any more.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wires.is_empty()
+    }
+}

@@ -1,0 +1,133 @@
+//! Waiting for many connections on one thread, and for clients that come in.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use windlass::{ConnError, ConnErrorKind, ConnId};
+
+use super::{Direction, Drive, Ready};
+use crate::net::HttpListener;
+use crate::shared::Driven;
+
+/// The number of the socket at which clients come in. Connections have smaller ones.
+const DOOR: u64 = u64::MAX;
+
+/// How often one connection is read before the others get their turn.
+const FAIR_READS: usize = 16;
+
+/// How long to wait when the system has no descriptor for another client.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What is known of the connections between one waiting and the next.
+#[derive(Default)]
+pub(super) struct Network {
+    listener: Option<HttpListener>,
+    /// Whether the door is watched.
+    watched: bool,
+    paused_until: Option<Instant>,
+    conns: BTreeMap<u64, ConnId>,
+    ready: Vec<(u64, Ready)>,
+}
+
+impl Network {
+    pub(super) fn new(listener: Option<HttpListener>) -> Self {
+        Self { listener, ..Self::default() }
+    }
+
+    /// Waits for whatever the connections are interested in, but no longer than this, and does it.
+    pub(super) fn attend<D: Drive, M: Driven>(
+        &mut self,
+        drive: &mut D,
+        driven: &Arc<M>,
+        at_most: Option<Duration>,
+    ) -> io::Result<()> {
+        self.watch(drive, driven)?;
+        let pause = self.paused_until.map(|until| until.saturating_duration_since(Instant::now()));
+        if pause.is_some_and(|pause| pause.is_zero()) {
+            self.paused_until = None;
+        }
+        let at_most = at_most.into_iter().chain(pause).min();
+        let (conns, paused) = (&self.conns, self.paused_until.is_some());
+        let mut wanted = |number| match conns.get(&number) {
+            Some(conn) => {
+                let wanted = driven.wire(*conn, None).map(|(_, wanted)| wanted).unwrap_or_default();
+                Ready { read: wanted.read, write: wanted.write }
+            }
+            None => Ready { read: number == DOOR && !paused, write: false },
+        };
+        drive.wait_for_sockets(&mut wanted, at_most, &mut self.ready)?;
+        for (number, ready) in std::mem::take(&mut self.ready) {
+            match self.conns.get(&number) {
+                Some(conn) => move_connection(drive, driven, number, *conn, ready),
+                None if number == DOOR => self.let_in(drive, driven),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Watches the sockets that there are now.
+    fn watch<D: Drive, M: Driven>(&mut self, drive: &mut D, driven: &Arc<M>) -> io::Result<()> {
+        if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
+            drive.watch_socket(DOOR, Some(listener.socket()))?;
+            self.watched = true;
+        }
+        for conn in driven.take_unwatched() {
+            let number = u64::from(conn.number());
+            let socket = driven.wire(conn, None).map(|(socket, _)| socket);
+            match &socket {
+                Some(_) => self.conns.insert(number, conn),
+                None => self.conns.remove(&number),
+            };
+            if let Err(error) = drive.watch_socket(number, socket.flatten().as_ref()) {
+                driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    fn let_in<D: Drive, M: Driven>(&mut self, drive: &mut D, driven: &Arc<M>) {
+        let Some(listener) = &self.listener else { return };
+        loop {
+            match listener.accept() {
+                Ok(wire) => driven.accept(wire),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return drive.socket_exhausted(DOOR, Direction::Read);
+                }
+                // Too many open files, most likely. Clients that leave make room.
+                Err(_) => {
+                    self.paused_until = Some(Instant::now() + PAUSE);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Lets go of everything.
+    pub(super) fn forget<D: Drive>(&mut self, drive: &mut D) {
+        for number in std::mem::take(&mut self.conns).into_keys().chain([DOOR]) {
+            // A socket that cannot be taken back is about to be closed anyway.
+            let _ = drive.watch_socket(number, None);
+        }
+        self.listener = None;
+    }
+}
+
+fn move_connection<D: Drive, M: Driven>(drive: &mut D, driven: &Arc<M>, number: u64, conn: ConnId, ready: Ready) {
+    if ready.write && driven.write_wire(conn).is_err() {
+        drive.socket_exhausted(number, Direction::Write);
+    }
+    if ready.read {
+        for _ in 0..FAIR_READS {
+            if driven.read_wire(conn).is_err() {
+                return drive.socket_exhausted(number, Direction::Read);
+            }
+            // What has ended, or is not wanted now, is not read in vain.
+            if !driven.wire(conn, None).is_some_and(|(_, wanted)| wanted.read) {
+                return;
+            }
+        }
+    }
+}
