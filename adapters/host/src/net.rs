@@ -27,6 +27,12 @@ mod socket;
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(not(feature = "tls"))]
+mod tls {
+    /// Nobody can have one without the feature `tls`.
+    #[derive(Debug)]
+    pub(crate) enum ServerTls {}
+}
 mod tunnel;
 mod wire;
 

@@ -31,7 +31,6 @@ use super::proxy::Proxy;
 #[cfg(feature = "tls")]
 use super::session::{Session, Taken};
 use super::socket::{Socket, is_gone, prepare};
-#[cfg(feature = "tls")]
 use super::tls::ServerTls;
 use super::tunnel::{Dug, Tunnel};
 use crate::Clock;
@@ -115,14 +114,10 @@ impl Wire {
     /// # Errors
     ///
     /// When the system lets nothing be set on the socket, as when the client is gone already.
-    pub(crate) fn accepted_tcp(stream: TcpStream, #[cfg(feature = "tls")] tls: Option<&ServerTls>) -> io::Result<Self> {
+    pub(crate) fn accepted_tcp(stream: TcpStream, tls: Option<&ServerTls>) -> io::Result<Self> {
         // Messages are whole when they are written; waiting for more to send would only delay them.
         stream.set_nodelay(true)?;
-        Self::accepted(
-            stream.into(),
-            #[cfg(feature = "tls")]
-            tls,
-        )
+        Self::accepted(stream.into(), tls)
     }
 
     /// A connection that was accepted on a Unix socket.
@@ -130,27 +125,13 @@ impl Wire {
     /// # Errors
     ///
     /// As [`accepted_tcp`](Self::accepted_tcp).
-    pub(crate) fn accepted_unix(
-        stream: UnixStream,
-        #[cfg(feature = "tls")] tls: Option<&ServerTls>,
-    ) -> io::Result<Self> {
-        Self::accepted(
-            stream.into(),
-            #[cfg(feature = "tls")]
-            tls,
-        )
+    pub(crate) fn accepted_unix(stream: UnixStream, tls: Option<&ServerTls>) -> io::Result<Self> {
+        Self::accepted(stream.into(), tls)
     }
 
-    fn accepted(descriptor: OwnedFd, #[cfg(feature = "tls")] tls: Option<&ServerTls>) -> io::Result<Self> {
+    fn accepted(descriptor: OwnedFd, tls: Option<&ServerTls>) -> io::Result<Self> {
         prepare(&descriptor)?;
-        let stream = Stream {
-            socket: Socket::new(Arc::new(descriptor)),
-            #[cfg(feature = "tls")]
-            session: match tls {
-                None => None,
-                Some(tls) => Some(Box::new(Session::server(tls.config().clone()).map_err(io::Error::other)?)),
-            },
-        };
+        let stream = secure_accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
         Ok(Self { stage: Stage::Open(stream), dialled: None, read_over: false, write_over: false })
     }
 
@@ -327,7 +308,7 @@ impl Wire {
     fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
         let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
         if let Err(why) = stream.handshake()? {
-            let why = self.from_whom(why);
+            let why = self.about_whom(why);
             self.not_opened(machine, conn, why, clock.now());
             return Ok(());
         }
@@ -345,7 +326,7 @@ impl Wire {
             Ok(Received::Bytes(count)) => machine.read_done(conn, count, now),
             Ok(Received::End) => self.ended(machine, conn, now),
             Ok(Received::Fault(why)) => {
-                let why = self.from_whom(why);
+                let why = self.about_whom(why);
                 self.broken(machine, conn, why, now);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
@@ -355,7 +336,7 @@ impl Wire {
                 self.ended(machine, conn, now);
             }
             Err(error) => {
-                let why = self.from_whom(error.to_string());
+                let why = self.about_whom(error.to_string());
                 self.broken(machine, conn, why, now);
             }
         }
@@ -373,7 +354,7 @@ impl Wire {
                 Err(error) if is_gone(&error) && !stream.is_handshaking() => self.peer_gone(machine, conn, clock),
                 Err(error) => {
                     let open = self.is_open();
-                    let why = self.from_whom(error.to_string());
+                    let why = self.about_whom(error.to_string());
                     match open {
                         true => self.broken(machine, conn, why, clock.now()),
                         false => self.not_opened(machine, conn, why, clock.now()),
@@ -389,7 +370,7 @@ impl Wire {
         while !self.read_over && self.is_open() {
             if machine.read_buf(conn).is_empty() {
                 // It does not want to hear it, and must not wait for a peer that is gone.
-                let why = self.from_whom("the other side is gone".into());
+                let why = self.about_whom("the other side is gone".into());
                 self.broken(machine, conn, why, clock.now());
             } else if self.read_open(machine, conn, clock).is_err() {
                 // It may have said all it wants to say and yet not have ended its side: for us it is gone.
@@ -414,7 +395,7 @@ impl Wire {
     }
 
     /// Names the server in a message, where there is one to name.
-    fn from_whom(&self, why: String) -> String {
+    fn about_whom(&self, why: String) -> String {
         match &self.dialled {
             Some(dialled) => format!("{}: {why}", dialled.address),
             None => why,
@@ -564,6 +545,24 @@ fn secure(socket: Socket, dialled: &Dialled) -> Result<Stream, String> {
         }
     };
     Ok(Stream { socket, session })
+}
+
+/// What goes between the machine and a socket that a client has reached.
+#[cfg(feature = "tls")]
+fn secure_accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Stream, String> {
+    let session = match tls {
+        None => None,
+        Some(tls) => Some(Box::new(Session::server(tls.config().clone())?)),
+    };
+    Ok(Stream { socket, session })
+}
+
+#[cfg(not(feature = "tls"))]
+fn secure_accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Stream, String> {
+    match tls {
+        None => Ok(Stream { socket }),
+        Some(tls) => match *tls {},
+    }
 }
 
 #[cfg(not(feature = "tls"))]
