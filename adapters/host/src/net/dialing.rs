@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -249,6 +249,12 @@ impl Remote {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a Unix socket is left over from a server that is gone. One that is too busy to answer is not.
+pub(super) fn nobody_listens(path: &Path) -> bool {
+    let connected = Remote::Unix(path.to_owned()).connect();
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// A socket that does not block and that children do not inherit.

@@ -5,10 +5,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::dialing::nobody_listens;
 use super::tls::ServerTls;
 use super::wire::Wire;
 
@@ -193,10 +194,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 /// Removes the socket of a server that is gone. One that answers, and anything that is no socket, is left alone.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() => match UnixStream::connect(path) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-            _ => Ok(()),
-        },
+        Ok(metadata) if metadata.file_type().is_socket() && nobody_listens(path) => std::fs::remove_file(path),
         _ => Ok(()),
     }
 }

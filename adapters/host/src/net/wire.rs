@@ -14,6 +14,7 @@
 //!    the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`, call
 //!    `read` without waiting.
 //! 3. At [`Wire::deadline`], and when `wake` was called, call [`advance`](Wire::advance).
+//!    Do so right after `dial` as well. All calls for one wire take the same clock.
 //! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
 
 use std::io;
