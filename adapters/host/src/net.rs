@@ -11,6 +11,7 @@
 //! | `tunnel` | `Tunnel`: `CONNECT` |
 //! | `tls` | [`TlsOptions`], [`ServerTls`]: who is trusted |
 //! | `session` | `Session`: a TLS session between a socket and a machine |
+//! | `stream` | `Stream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
 //!
 //! Nothing here knows a protocol but `tunnel`, and nothing but `lookup` starts a thread.
@@ -23,6 +24,7 @@ mod proxy;
 #[cfg(feature = "tls")]
 mod session;
 mod socket;
+mod stream;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]

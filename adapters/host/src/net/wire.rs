@@ -29,9 +29,8 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, earliest};
 use super::dial::{Address, DialOptions, Wake};
 use super::dialing::{Dialed, Dialing, Preparation};
 use super::proxy::Proxy;
-#[cfg(feature = "tls")]
-use super::session::{Session, Taken};
 use super::socket::{Socket, is_gone, prepare};
+use super::stream::{Received, Stream};
 use super::tls::ServerTls;
 use super::tunnel::{Dug, Tunnel};
 use crate::Clock;
@@ -57,12 +56,6 @@ enum Stage {
     Open(Stream),
     Closing { stream: Stream, until: Instant },
     Over,
-}
-
-struct Stream {
-    socket: Socket,
-    #[cfg(feature = "tls")]
-    session: Option<Box<Session>>,
 }
 
 /// What a connection of our own is for.
@@ -132,7 +125,7 @@ impl Wire {
 
     fn accepted(descriptor: OwnedFd, tls: Option<&ServerTls>) -> io::Result<Self> {
         prepare(&descriptor)?;
-        let stream = secure_accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
+        let stream = Stream::accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
         Ok(Self { stage: Stage::Open(stream), dialled: None, read_over: false, write_over: false })
     }
 
@@ -297,7 +290,7 @@ impl Wire {
     /// The server is at the other end.
     fn reached<M: Machine>(&mut self, socket: Socket, machine: &mut M, conn: ConnId, now: Instant) {
         let Some(dialled) = &self.dialled else { return };
-        match secure(socket, dialled) {
+        match Stream::dialled(socket, &dialled.address, &dialled.options) {
             Ok(stream) => self.stage = Stage::Open(stream),
             Err(why) => {
                 let why = format!("{}: {why}", dialled.address);
@@ -435,90 +428,6 @@ impl Drop for Wire {
     }
 }
 
-/// What there is to read.
-enum Received {
-    Bytes(usize),
-    End,
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
-    Fault(String),
-}
-
-/// With or without TLS.
-impl Stream {
-    fn interest(&self, reads: bool, writes: bool) -> Readiness {
-        let early = self.socket.has_early();
-        #[cfg(feature = "tls")]
-        if let Some(session) = &self.session {
-            if session.is_handshaking() {
-                let read = session.wants_handshake();
-                let now = read && (early || session.has_something());
-                return Readiness { read, write: session.wants_write(), now };
-            }
-            let now = reads && (early || session.has_something());
-            return Readiness { read: reads, write: writes || session.wants_write(), now };
-        }
-        Readiness { read: reads, write: writes, now: reads && early }
-    }
-
-    fn is_handshaking(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.session.as_ref().is_some_and(|session| session.is_handshaking());
-        #[cfg(not(feature = "tls"))]
-        false
-    }
-
-    fn handshake(&mut self) -> io::Result<Result<(), String>> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            return session.handshake(&mut self.socket);
-        }
-        Ok(Ok(()))
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            return Ok(match session.take(&mut self.socket, buffer)? {
-                Taken::Bytes(count) => Received::Bytes(count),
-                Taken::End => Received::End,
-                Taken::Fault(why) => Received::Fault(why),
-            });
-        }
-        Ok(match self.socket.receive(buffer)? {
-            0 => Received::End,
-            count => Received::Bytes(count),
-        })
-    }
-
-    /// Writes once. None of the machine's bytes went if there were none, or if the handshake comes first.
-    fn send<M: Machine>(&mut self, machine: &M, conn: ConnId) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            let written = session.written(&self.socket)?;
-            let bytes = machine.write_buf(conn);
-            if written > 0 || session.is_handshaking() || bytes.is_empty() {
-                return Ok(written);
-            }
-            session.encrypt(bytes)?;
-            return session.written(&self.socket);
-        }
-        match machine.write_buf(conn) {
-            [] => Ok(0),
-            bytes => self.socket.send(bytes),
-        }
-    }
-
-    /// Tells the peer that nothing more comes. True if it has ended its side as well.
-    fn say_goodbye(&mut self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            session.say_goodbye(&self.socket);
-        }
-        self.socket.finish_writing();
-        self.socket.discard().unwrap_or(false)
-    }
-}
-
 /// What takes time before an address can be used: reading whom to trust.
 #[cfg(feature = "tls")]
 fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparation> {
@@ -533,43 +442,4 @@ fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparat
 #[cfg(not(feature = "tls"))]
 fn preparation(_: &Address, _: &Arc<DialOptions>) -> Option<Preparation> {
     None
-}
-
-/// What goes between the machine and a socket that leads to the server.
-#[cfg(feature = "tls")]
-fn secure(socket: Socket, dialled: &Dialled) -> Result<Stream, String> {
-    let session = match dialled.address.tls {
-        false => None,
-        true => {
-            let config = dialled.options.tls.client_config().map_err(|error| error.to_string())?;
-            Some(Box::new(Session::client(config, dialled.address.bare_host())?))
-        }
-    };
-    Ok(Stream { socket, session })
-}
-
-/// What goes between the machine and a socket that a client has reached.
-#[cfg(feature = "tls")]
-fn secure_accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Stream, String> {
-    let session = match tls {
-        None => None,
-        Some(tls) => Some(Box::new(Session::server(tls.config().clone())?)),
-    };
-    Ok(Stream { socket, session })
-}
-
-#[cfg(not(feature = "tls"))]
-fn secure_accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Stream, String> {
-    match tls {
-        None => Ok(Stream { socket }),
-        Some(tls) => match *tls {},
-    }
-}
-
-#[cfg(not(feature = "tls"))]
-fn secure(socket: Socket, dialled: &Dialled) -> Result<Stream, String> {
-    match dialled.address.tls {
-        false => Ok(Stream { socket }),
-        true => Err("https is not built in: turn on the feature `tls` of windlass-host".into()),
-    }
 }
