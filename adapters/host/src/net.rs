@@ -13,6 +13,7 @@
 //! | `tunnel` | `Tunnel`: `CONNECT` |
 //! | `tls` | [`TlsOptions`], [`ServerTls`]: who is trusted |
 //! | `session` | `Session`: a TLS session between a socket and a machine |
+//! | `stream` | `Stream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
 //!
 //! Nothing here knows a protocol but `tunnel`, and nothing but `lookup` starts a thread.
@@ -25,11 +26,18 @@ mod proxy;
 #[cfg(feature = "tls")]
 mod session;
 mod socket;
+mod stream;
 mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(not(feature = "tls"))]
+mod tls {
+    /// Nobody can have one without the feature `tls`.
+    #[derive(Debug)]
+    pub(crate) enum ServerTls {}
+}
 mod tunnel;
 mod wire;
 mod wires;

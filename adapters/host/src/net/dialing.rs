@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -251,6 +251,12 @@ impl Remote {
     }
 }
 
+/// Whether a Unix socket is left over from a server that is gone. One that is too busy to answer is not.
+pub(super) fn nobody_listens(path: &Path) -> bool {
+    let connected = Remote::Unix(path.to_owned()).connect();
+    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
 /// A socket that does not block and that children do not inherit.
 fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     #[cfg(not(target_vendor = "apple"))]
@@ -278,5 +284,95 @@ impl Attempt {
             }),
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// A server that does not answer: its queue is full, so that the system drops what comes.
+    fn silent() -> (TcpListener, Vec<Attempt>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let queue = (0..4).map(|_| Remote::Internet(address)).filter_map(|remote| match remote.connect() {
+            Ok(Connect::Begun(descriptor) | Connect::Done(descriptor)) => Some(Attempt { remote, descriptor }),
+            Err(_) => None,
+        });
+        let queue = queue.collect();
+        (listener, queue)
+    }
+
+    fn dialing(addresses: Vec<SocketAddr>) -> Dialing {
+        let mut dialing = Dialing::to("test".into());
+        dialing.found(addresses);
+        dialing
+    }
+
+    fn after(milliseconds: u64) -> Instant {
+        Instant::from_micros(milliseconds * 1000)
+    }
+
+    #[test]
+    fn a_silent_address_is_joined_by_the_next() {
+        let (silent, _queue) = silent();
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut dialing = dialing(vec![silent.local_addr().unwrap(), other.local_addr().unwrap()]);
+        assert_eq!(dialing.deadline(), Some(Instant::ZERO), "to be begun at once");
+        assert!(matches!(dialing.advance(after(0)), Dialed::Moved));
+        assert_eq!(dialing.deadline(), Some(after(250)));
+        assert!(matches!(dialing.advance(after(249)), Dialed::Waiting));
+        let first = dialing.descriptor().unwrap().clone();
+        assert!(matches!(dialing.advance(after(250)), Dialed::Moved));
+        assert!(!Arc::ptr_eq(&first, dialing.descriptor().unwrap()), "the driver waits for the newest");
+        assert_eq!(dialing.deadline(), Some(after(300)), "the older one is not forgotten");
+        let Dialed::Connected(descriptor) = dialing.advance(after(251)) else { panic!("the other one answers") };
+        let stream = TcpStream::from(Arc::try_unwrap(descriptor).unwrap_or_else(|shared| shared.try_clone().unwrap()));
+        assert_eq!(stream.peer_addr().unwrap(), other.local_addr().unwrap());
+    }
+
+    #[test]
+    fn an_address_that_answers_late_still_wins() {
+        let (first, first_queue) = silent();
+        let (second, _queue) = silent();
+        let mut dialing = dialing(vec![first.local_addr().unwrap(), second.local_addr().unwrap()]);
+        dialing.advance(after(0));
+        dialing.advance(after(250));
+        assert_eq!(dialing.attempts.len(), 2);
+        // Room in its queue, and the system's own repetition gets through.
+        drop(first_queue);
+        first.set_nonblocking(true).unwrap();
+        let start = std::time::Instant::now();
+        loop {
+            while first.accept().is_ok() {}
+            match dialing.advance(after(300)) {
+                Dialed::Connected(descriptor) => {
+                    let stream = TcpStream::from(descriptor.try_clone().unwrap());
+                    assert_eq!(stream.peer_addr().unwrap(), first.local_addr().unwrap());
+                    return;
+                }
+                Dialed::Failed(why) => panic!("{why}"),
+                Dialed::Waiting | Dialed::Moved => {}
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "the older attempt is not looked after");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_refused_address_gives_way_at_once() {
+        let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut dialing = dialing(vec![refused, other.local_addr().unwrap()]);
+        let outcome = loop {
+            match dialing.advance(after(0)) {
+                Dialed::Waiting | Dialed::Moved => {}
+                outcome => break outcome,
+            }
+        };
+        assert!(matches!(outcome, Dialed::Connected(_)), "at the same moment");
     }
 }

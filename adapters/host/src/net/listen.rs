@@ -5,11 +5,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[cfg(feature = "tls")]
+use super::dialing::nobody_listens;
 use super::tls::ServerTls;
 use super::wire::Wire;
 
@@ -31,7 +31,6 @@ pub struct HttpListener {
     listener: Listener,
     /// The same socket, for drivers to wait for.
     socket: Arc<OwnedFd>,
-    #[cfg(feature = "tls")]
     tls: Option<ServerTls>,
 }
 
@@ -82,12 +81,7 @@ impl HttpListener {
     fn new(socket: OwnedFd, listener: Listener) -> io::Result<Self> {
         // Once more, for the standard library asks for few.
         rustix::net::listen(&socket, BACKLOG)?;
-        Ok(Self {
-            listener,
-            socket: Arc::new(socket),
-            #[cfg(feature = "tls")]
-            tls: None,
-        })
+        Ok(Self { listener, socket: Arc::new(socket), tls: None })
     }
 
     /// Secures the connections: `https`.
@@ -119,7 +113,7 @@ impl HttpListener {
                         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
                     });
                 }
-                let scheme = if self.is_secured() { "https" } else { "http" };
+                let scheme = if self.tls.is_some() { "https" } else { "http" };
                 format!("{scheme}://{address}{slash}{path}")
             }
             Listener::Unix(_, file) => format!("unix:{}", file.path.display()),
@@ -132,13 +126,6 @@ impl HttpListener {
             Listener::Tcp(_, address) => address.ip().to_canonical().is_loopback(),
             Listener::Unix(..) => true,
         }
-    }
-
-    fn is_secured(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.tls.is_some();
-        #[cfg(not(feature = "tls"))]
-        false
     }
 
     /// What to wait for, until it is readable.
@@ -154,21 +141,10 @@ impl HttpListener {
     /// for a moment.
     pub(crate) fn accept(&self) -> io::Result<Wire> {
         loop {
+            let tls = self.tls.as_ref();
             let accepted = match &self.listener {
-                Listener::Tcp(listener, _) => listener.accept().map(|(stream, _)| {
-                    Wire::accepted_tcp(
-                        stream,
-                        #[cfg(feature = "tls")]
-                        self.tls.as_ref(),
-                    )
-                }),
-                Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| {
-                    Wire::accepted_unix(
-                        stream,
-                        #[cfg(feature = "tls")]
-                        self.tls.as_ref(),
-                    )
-                }),
+                Listener::Tcp(listener, _) => listener.accept().map(|(stream, _)| Wire::accepted_tcp(stream, tls)),
+                Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| Wire::accepted_unix(stream, tls)),
             };
             match accepted {
                 Ok(Ok(wire)) => return Ok(wire),
@@ -218,10 +194,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 /// Removes the socket of a server that is gone. One that answers, and anything that is no socket, is left alone.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() => match UnixStream::connect(path) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-            _ => Ok(()),
-        },
+        Ok(metadata) if metadata.file_type().is_socket() && nobody_listens(path) => std::fs::remove_file(path),
         _ => Ok(()),
     }
 }

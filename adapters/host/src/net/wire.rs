@@ -14,6 +14,7 @@
 //!    the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`, call
 //!    `read` without waiting.
 //! 3. At [`Wire::deadline`], and when `wake` was called, call [`advance`](Wire::advance).
+//!    Do so right after `dial` as well. All calls for one wire take the same clock.
 //! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
 
 use std::io;
@@ -28,10 +29,8 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, earliest};
 use super::dial::{Address, DialOptions, Wake};
 use super::dialing::{Dialed, Dialing, Preparation};
 use super::proxy::Proxy;
-#[cfg(feature = "tls")]
-use super::session::{Session, Taken};
 use super::socket::{Socket, is_gone, prepare};
-#[cfg(feature = "tls")]
+use super::stream::{Received, Stream};
 use super::tls::ServerTls;
 use super::tunnel::{Dug, Tunnel};
 use crate::Clock;
@@ -57,12 +56,6 @@ enum Stage {
     Open(Stream),
     Closing { stream: Stream, until: Instant },
     Over,
-}
-
-struct Stream {
-    socket: Socket,
-    #[cfg(feature = "tls")]
-    session: Option<Box<Session>>,
 }
 
 /// What a connection of our own is for.
@@ -115,14 +108,10 @@ impl Wire {
     /// # Errors
     ///
     /// When the system lets nothing be set on the socket, as when the client is gone already.
-    pub(crate) fn accepted_tcp(stream: TcpStream, #[cfg(feature = "tls")] tls: Option<&ServerTls>) -> io::Result<Self> {
+    pub(crate) fn accepted_tcp(stream: TcpStream, tls: Option<&ServerTls>) -> io::Result<Self> {
         // Messages are whole when they are written; waiting for more to send would only delay them.
         stream.set_nodelay(true)?;
-        Self::accepted(
-            stream.into(),
-            #[cfg(feature = "tls")]
-            tls,
-        )
+        Self::accepted(stream.into(), tls)
     }
 
     /// A connection that was accepted on a Unix socket.
@@ -130,27 +119,13 @@ impl Wire {
     /// # Errors
     ///
     /// As [`accepted_tcp`](Self::accepted_tcp).
-    pub(crate) fn accepted_unix(
-        stream: UnixStream,
-        #[cfg(feature = "tls")] tls: Option<&ServerTls>,
-    ) -> io::Result<Self> {
-        Self::accepted(
-            stream.into(),
-            #[cfg(feature = "tls")]
-            tls,
-        )
+    pub(crate) fn accepted_unix(stream: UnixStream, tls: Option<&ServerTls>) -> io::Result<Self> {
+        Self::accepted(stream.into(), tls)
     }
 
-    fn accepted(descriptor: OwnedFd, #[cfg(feature = "tls")] tls: Option<&ServerTls>) -> io::Result<Self> {
+    fn accepted(descriptor: OwnedFd, tls: Option<&ServerTls>) -> io::Result<Self> {
         prepare(&descriptor)?;
-        let stream = Stream {
-            socket: Socket::new(Arc::new(descriptor)),
-            #[cfg(feature = "tls")]
-            session: match tls {
-                None => None,
-                Some(tls) => Some(Box::new(Session::server(tls.config().clone()).map_err(io::Error::other)?)),
-            },
-        };
+        let stream = Stream::accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
         Ok(Self { stage: Stage::Open(stream), dialled: None, read_over: false, write_over: false })
     }
 
@@ -315,7 +290,7 @@ impl Wire {
     /// The server is at the other end.
     fn reached<M: Machine>(&mut self, socket: Socket, machine: &mut M, conn: ConnId, now: Instant) {
         let Some(dialled) = &self.dialled else { return };
-        match secure(socket, dialled) {
+        match Stream::dialled(socket, &dialled.address, &dialled.options) {
             Ok(stream) => self.stage = Stage::Open(stream),
             Err(why) => {
                 let why = format!("{}: {why}", dialled.address);
@@ -327,7 +302,7 @@ impl Wire {
     fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
         let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
         if let Err(why) = stream.handshake()? {
-            let why = self.from_whom(why);
+            let why = self.about_whom(why);
             self.not_opened(machine, conn, why, clock.now());
             return Ok(());
         }
@@ -345,7 +320,7 @@ impl Wire {
             Ok(Received::Bytes(count)) => machine.read_done(conn, count, now),
             Ok(Received::End) => self.ended(machine, conn, now),
             Ok(Received::Fault(why)) => {
-                let why = self.from_whom(why);
+                let why = self.about_whom(why);
                 self.broken(machine, conn, why, now);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
@@ -355,7 +330,7 @@ impl Wire {
                 self.ended(machine, conn, now);
             }
             Err(error) => {
-                let why = self.from_whom(error.to_string());
+                let why = self.about_whom(error.to_string());
                 self.broken(machine, conn, why, now);
             }
         }
@@ -373,7 +348,7 @@ impl Wire {
                 Err(error) if is_gone(&error) && !stream.is_handshaking() => self.peer_gone(machine, conn, clock),
                 Err(error) => {
                     let open = self.is_open();
-                    let why = self.from_whom(error.to_string());
+                    let why = self.about_whom(error.to_string());
                     match open {
                         true => self.broken(machine, conn, why, clock.now()),
                         false => self.not_opened(machine, conn, why, clock.now()),
@@ -389,7 +364,7 @@ impl Wire {
         while !self.read_over && self.is_open() {
             if machine.read_buf(conn).is_empty() {
                 // It does not want to hear it, and must not wait for a peer that is gone.
-                let why = self.from_whom("the other side is gone".into());
+                let why = self.about_whom("the other side is gone".into());
                 self.broken(machine, conn, why, clock.now());
             } else if self.read_open(machine, conn, clock).is_err() {
                 // It may have said all it wants to say and yet not have ended its side: for us it is gone.
@@ -414,7 +389,7 @@ impl Wire {
     }
 
     /// Names the server in a message, where there is one to name.
-    fn from_whom(&self, why: String) -> String {
+    fn about_whom(&self, why: String) -> String {
         match &self.dialled {
             Some(dialled) => format!("{}: {why}", dialled.address),
             None => why,
@@ -453,90 +428,6 @@ impl Drop for Wire {
     }
 }
 
-/// What there is to read.
-enum Received {
-    Bytes(usize),
-    End,
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
-    Fault(String),
-}
-
-/// With or without TLS.
-impl Stream {
-    fn interest(&self, reads: bool, writes: bool) -> Readiness {
-        let early = self.socket.has_early();
-        #[cfg(feature = "tls")]
-        if let Some(session) = &self.session {
-            if session.is_handshaking() {
-                let read = session.wants_handshake();
-                let now = read && (early || session.has_something());
-                return Readiness { read, write: session.wants_write(), now };
-            }
-            let now = reads && (early || session.has_something());
-            return Readiness { read: reads, write: writes || session.wants_write(), now };
-        }
-        Readiness { read: reads, write: writes, now: reads && early }
-    }
-
-    fn is_handshaking(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.session.as_ref().is_some_and(|session| session.is_handshaking());
-        #[cfg(not(feature = "tls"))]
-        false
-    }
-
-    fn handshake(&mut self) -> io::Result<Result<(), String>> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            return session.handshake(&mut self.socket);
-        }
-        Ok(Ok(()))
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            return Ok(match session.take(&mut self.socket, buffer)? {
-                Taken::Bytes(count) => Received::Bytes(count),
-                Taken::End => Received::End,
-                Taken::Fault(why) => Received::Fault(why),
-            });
-        }
-        Ok(match self.socket.receive(buffer)? {
-            0 => Received::End,
-            count => Received::Bytes(count),
-        })
-    }
-
-    /// Writes once. None of the machine's bytes went if there were none, or if the handshake comes first.
-    fn send<M: Machine>(&mut self, machine: &M, conn: ConnId) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            let written = session.written(&self.socket)?;
-            let bytes = machine.write_buf(conn);
-            if written > 0 || session.is_handshaking() || bytes.is_empty() {
-                return Ok(written);
-            }
-            session.encrypt(bytes)?;
-            return session.written(&self.socket);
-        }
-        match machine.write_buf(conn) {
-            [] => Ok(0),
-            bytes => self.socket.send(bytes),
-        }
-    }
-
-    /// Tells the peer that nothing more comes. True if it has ended its side as well.
-    fn say_goodbye(&mut self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(session) = &mut self.session {
-            session.say_goodbye(&self.socket);
-        }
-        self.socket.finish_writing();
-        self.socket.discard().unwrap_or(false)
-    }
-}
-
 /// What takes time before an address can be used: reading whom to trust.
 #[cfg(feature = "tls")]
 fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparation> {
@@ -551,25 +442,4 @@ fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparat
 #[cfg(not(feature = "tls"))]
 fn preparation(_: &Address, _: &Arc<DialOptions>) -> Option<Preparation> {
     None
-}
-
-/// What goes between the machine and a socket that leads to the server.
-#[cfg(feature = "tls")]
-fn secure(socket: Socket, dialled: &Dialled) -> Result<Stream, String> {
-    let session = match dialled.address.tls {
-        false => None,
-        true => {
-            let config = dialled.options.tls.client_config().map_err(|error| error.to_string())?;
-            Some(Box::new(Session::client(config, dialled.address.bare_host())?))
-        }
-    };
-    Ok(Stream { socket, session })
-}
-
-#[cfg(not(feature = "tls"))]
-fn secure(socket: Socket, dialled: &Dialled) -> Result<Stream, String> {
-    match dialled.address.tls {
-        false => Ok(Stream { socket }),
-        true => Err("https is not built in: turn on the feature `tls` of windlass-host".into()),
-    }
 }

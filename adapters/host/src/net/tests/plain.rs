@@ -101,14 +101,7 @@ fn what_a_half_closed_peer_asked_is_answered() {
 fn the_last_words_of_a_peer_that_is_gone_are_heard() {
     // A Unix socket says at once that nobody reads any more; over TCP the first write would still succeed.
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let wire = |stream| {
-        Wire::accepted_unix(
-            stream,
-            #[cfg(feature = "tls")]
-            None,
-        )
-        .unwrap()
-    };
+    let wire = |stream| Wire::accepted_unix(stream, None).unwrap();
     let mut client = Side::accepted(client(), wire(ours));
     let mut server = Side::accepted(server(), wire(theirs));
     drive_until(&mut [&mut client, &mut server], "ready");

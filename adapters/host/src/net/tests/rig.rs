@@ -57,6 +57,7 @@ impl Speaks for Client {
                     Ok(text) => log.push(format!("completed {}", text.as_str())),
                     Err(error) => log.push(format!("failed {error}")),
                 },
+                Output::Event(ClientEvent::Malformed(_)) => log.push("malformed".into()),
                 Output::Event(ClientEvent::Closed(reason)) => log.push(format!("closed {reason}")),
                 Output::Event(_) => {}
                 Output::Idle { deadline } => return (open, close, deadline),

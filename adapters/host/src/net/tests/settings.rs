@@ -23,7 +23,8 @@ fn route(settings: &ProxySettings, target: &str) -> String {
 
 #[test]
 fn variables() {
-    let table: &[(&[(&str, &str)], &str, &str)] = &[
+    type Variables = &'static [(&'static str, &'static str)];
+    let table: &[(Variables, &str, &str)] = &[
         (&[], "a.example:80", "direct"),
         (&[("HTTP_PROXY", "http://p:1")], "a.example:80", "p:1"),
         (&[("HTTP_PROXY", "http://p:1")], "https a.example:443", "direct"),
