@@ -17,8 +17,6 @@ macro_rules! scenarios {
         mod connected;
         #[path = "scenarios/headers.rs"]
         mod headers;
-        #[path = "../../pending.rs"]
-        mod pending;
         #[path = "scenarios/perform.rs"]
         mod perform;
         #[path = "scenarios/schemas.rs"]

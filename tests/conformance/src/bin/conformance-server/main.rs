@@ -18,8 +18,6 @@ macro_rules! fixture {
         mod legacy_asking;
         #[path = "fixture/offers.rs"]
         mod offers;
-        #[path = "../../pending.rs"]
-        mod pending;
         #[path = "fixture/serve.rs"]
         mod serve;
         #[path = "fixture/telling.rs"]

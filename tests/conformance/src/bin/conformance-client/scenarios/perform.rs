@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::adapter::client::Negotiation;
-use super::adapter::{Client, ClientBuilder};
-use super::pending::HttpTarget;
+use super::adapter::{Client, ClientBuilder, HttpTarget};
 use super::{asked, connected, headers, schemas};
 use crate::task::Task;
 
