@@ -195,6 +195,9 @@ impl Talk {
 
     /// A response; without a body it is a stream that goes on.
     pub(crate) fn say(&mut self, request: &Request, status: u16, headers: &str, body: Option<&str>) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         let shown: Vec<_> = headers.split("\r\n").filter(|line| !line.is_empty()).collect();
         self.note(&format!("< {} {status} {}", request.conn, shown.join(", ")));
         let head = match body {
@@ -216,6 +219,9 @@ impl Talk {
 
     /// Some lines of a stream of events.
     pub(crate) fn lines(&mut self, request: &Request, lines: &str) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         self.note(&format!("<   {}", lines.trim_end().replace('\n', "\\n")));
         self.raw(request.conn, format!("{:x}\r\n{lines}\r\n", lines.len()).as_bytes());
     }
@@ -226,6 +232,9 @@ impl Talk {
 
     /// The stream is complete.
     pub(crate) fn end(&mut self, request: &Request) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         self.note(&format!("< {} end", request.conn));
         self.raw(request.conn, b"0\r\n\r\n");
     }
