@@ -1,37 +1,25 @@
 //! A client over exchanges: requests of HTTP that somebody makes, responses that come back.
-//!
-//! What each part of this does:
-//!
-//! ```text
-//! exchanges   the machine: calls and responses in; exchanges to start, events and a deadline out
-//! sending     from messages to exchanges, in the right order
-//! receiving   from responses to messages
-//! failing     from failures to what they mean: another era, another session, another try
-//! streams     streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
-//! closing     the last words
-//! ```
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::ops::Range;
 
 use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::lending::Prepared;
 use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
 use crate::client::{
-    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued,
-    Step, Update,
+    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer,
 };
 use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, Refused, SendError};
-use crate::json::{Json, JsonText};
+use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
 use crate::session::Counters;
@@ -96,8 +84,8 @@ pub struct Exchanges<T> {
     started: bool,
     /// Whether to close when the only call is over.
     only_call: bool,
-    prepared: Option<Prepared<T>>,
-    lent: Option<Json>,
+    pub(super) prepared: Option<Prepared<T>>,
+    pub(super) lent: Option<Json>,
 }
 
 /// What [`Exchanges::poll`] wants next.
@@ -125,23 +113,6 @@ pub enum ExchangeOutput<'a, T> {
 pub(super) enum Control {
     Start(u64),
     Abort(u64),
-}
-
-/// An event that is known but not lent yet: the bytes that it borrows are named by their place.
-pub(super) enum Prepared<T> {
-    Queued(Queued<T>),
-    Completed { call: CallId, token: T, place: Place },
-    Progress { call: CallId, place: Place },
-    Told { call: CallId, method: String, params: Option<Place> },
-    Notification { method: String, params: Option<Place> },
-    Closed(CloseReason),
-}
-
-/// A text in the body of an exchange.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    exchange: u64,
-    pub(super) range: Range<usize>,
 }
 
 impl<T> Exchanges<T> {
@@ -443,57 +414,6 @@ impl<T> Exchanges<T> {
         }
     }
 
-    pub(super) fn prepare(&mut self, prepared: Prepared<T>) {
-        debug_assert!(self.prepared.is_none(), "one event at a time");
-        let about = match &prepared {
-            Prepared::Progress { call, .. } | Prepared::Told { call, .. } => Some(*call),
-            Prepared::Queued(Queued::Update { call, .. } | Queued::Told { call, .. }) => Some(*call),
-            _ => None,
-        };
-        // The call may have ended between the update and now: there is nobody to tell.
-        if about.is_none_or(|call| self.client.token(call).is_some()) {
-            self.prepared = Some(prepared);
-        }
-    }
-
-    /// Prepares what borrows nothing. If there is an event already, it waits for its turn.
-    pub(super) fn prepare_owned(&mut self, step: Step<'_, T>) {
-        let Step::Event(ClientEvent::Completed { call, token, outcome: Err(error) }) = step else {
-            debug_assert!(false, "an error completes a call");
-            return;
-        };
-        self.client.report(Queued::Done { call, token, outcome: Err(error) });
-    }
-
-    pub(super) fn has_event(&self) -> bool {
-        self.prepared.is_some()
-    }
-
-    /// The event that was prepared; none for an update of a call that has ended.
-    pub(super) fn event(&mut self) -> Option<ClientEvent<'_, T>> {
-        let Self { prepared, lent, exchanges, client, .. } = self;
-        let exchanges: &BTreeMap<u64, Exchange> = exchanges;
-        let text = |place: Place| place.text(exchanges);
-        let update = |call, update| client.token(call).map(|token| ClientEvent::Update { call, token, update });
-        match prepared.take()? {
-            Prepared::Queued(queued) => match queued.lend(lent) {
-                Step::Event(event) => Some(event),
-                Step::Update { call, update: what } => update(call, what),
-            },
-            Prepared::Completed { call, token, place } => {
-                Some(ClientEvent::Completed { call, token, outcome: Ok(text(place)) })
-            }
-            Prepared::Progress { call, place } => update(call, Update::Progress(text(place))),
-            Prepared::Told { call, method, params } => {
-                update(call, Update::Notification { method: method.into(), params: params.map(text) })
-            }
-            Prepared::Notification { method, params } => {
-                Some(ClientEvent::Notification { method: method.into(), params: params.map(text) })
-            }
-            Prepared::Closed(reason) => Some(ClientEvent::Closed(reason)),
-        }
-    }
-
     /// Opens an exchange.
     pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
         let id = self.next_exchange;
@@ -555,20 +475,5 @@ impl<T> Exchanges<T> {
         if let Some(deadline) = deadline {
             self.timers.insert((deadline, id), ());
         }
-    }
-}
-
-impl Place {
-    /// Where `text`, which was read from `texts` of an exchange, lies in it.
-    pub(super) fn of(text: JsonText<'_>, exchange: u64, texts: &[u8]) -> Self {
-        let start = (text.as_str().as_ptr() as usize).saturating_sub(texts.as_ptr() as usize);
-        Self { exchange, range: start..start + text.as_str().len() }
-    }
-
-    fn text(self, exchanges: &BTreeMap<u64, Exchange>) -> JsonText<'_> {
-        let texts = exchanges.get(&self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
-        let text = texts.get(self.range).and_then(|text| core::str::from_utf8(text).ok());
-        debug_assert!(text.is_some(), "the text of an event stays until the event is lent");
-        text.map_or(JsonText::EMPTY_OBJECT, JsonText::trusted)
     }
 }

@@ -21,7 +21,7 @@ use crate::time::{Instant, earliest};
 ///
 /// It asks for connections by [`Output::Open`] with [`Target::Http`], several at a time: a call that waits has one, and
 /// so has each stream of the server's. A connection that is refused or breaks fails the exchange on it and nothing
-/// else.
+/// else. What that means for an adapter is [said above](crate::link::http).
 ///
 /// ```
 /// use windlass::client::ClientConfig;
