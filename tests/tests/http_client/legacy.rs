@@ -44,6 +44,25 @@ fn the_header_came_with_its_revision() {
 }
 
 #[test]
+fn a_session_id_that_cannot_be_one_is_none() {
+    for headers in ["Mcp-Session-Id: a b\r\n", "Mcp-Session-Id: é\r\n", "Mcp-Session-Id: a\r\nMCP-SESSION-ID: b\r\n"] {
+        let mut config = config();
+        config.negotiation = windlass::client::Negotiation::Legacy;
+        let mut http = http();
+        http.listen = false;
+        let mut talk = Talk::new(config, http);
+        let initialize = talk.request();
+        let body = initialize.result(&crate::talk::initialize_result("2025-11-25"));
+        talk.say(&initialize, 200, &format!("Content-Type: application/json\r\n{headers}"), Some(&body));
+        let announcement = talk.request();
+        assert_eq!(announcement.header("mcp-session-id"), None);
+        talk.plain(&announcement, 202, "");
+        talk.close();
+        talk.nothing_left();
+    }
+}
+
+#[test]
 fn requests_of_the_server_are_answered_by_posts() {
     let mut config = config();
     config.capabilities = ClientCapabilities::new().with_roots(true);

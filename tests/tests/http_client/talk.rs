@@ -76,6 +76,8 @@ pub(crate) struct Talk {
     pub(crate) deadline: Option<Instant>,
     /// Targets that cannot be reached any more.
     pub(crate) unreachable: bool,
+    /// The server reads nothing.
+    pub(crate) deaf: bool,
 }
 
 pub(crate) fn config() -> ClientConfig {
@@ -103,6 +105,7 @@ impl Talk {
             challenges: Vec::new(),
             deadline: None,
             unreachable: false,
+            deaf: false,
         };
         talk.run();
         talk
@@ -320,7 +323,7 @@ impl Talk {
     fn write(&mut self, name: u32) -> bool {
         let Some(wire) = self.wires.get_mut(&name) else { return false };
         let bytes = self.client.write_buf(wire.id).to_vec();
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.deaf {
             return false;
         }
         self.client.write_done(wire.id, bytes.len(), self.now);

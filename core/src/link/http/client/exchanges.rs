@@ -79,8 +79,8 @@ pub struct Exchanges<T> {
     /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
-    /// Bytes of requests that the server may not have read yet.
-    pub(super) unread_bytes: usize,
+    /// Bytes of requests that are not sent yet.
+    pub(super) unsent_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
     only_call: bool,
@@ -138,7 +138,7 @@ impl<T> Exchanges<T> {
             tools: KnownTools::default(),
             mismatches: BTreeMap::new(),
             closing: Closing::No,
-            unread_bytes: 0,
+            unsent_bytes: 0,
             started: false,
             only_call: false,
             prepared: None,
@@ -267,7 +267,7 @@ impl<T> Exchanges<T> {
             && self.exchanges.values().all(standing)
     }
 
-    /// The head of a response is there.
+    /// The head of a response is there. Interim ones (1xx) are not to be told.
     pub fn response(&mut self, exchange: ExchangeId, status: u16, headers: &Headers, now: Instant) {
         self.now = now;
         if self.exchanges.get(&exchange.0).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
@@ -329,6 +329,8 @@ impl<T> Exchanges<T> {
         loop {
             match self.next_control() {
                 Some(Control::Start(exchange)) => {
+                    // How fast it is sent is not for this machine to know.
+                    self.request_sent(exchange);
                     if let Some(open) = self.exchanges.get(&exchange) {
                         return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
                     }
@@ -419,8 +421,8 @@ impl<T> Exchanges<T> {
         let id = self.next_exchange;
         self.next_exchange += 1;
         exchange.credentials = self.credentials;
-        exchange.unread_bytes = exchange.request.body.len();
-        self.unread_bytes += exchange.unread_bytes;
+        exchange.unsent_bytes = exchange.request.body.len();
+        self.unsent_bytes += exchange.unsent_bytes;
         if let Some(number) = exchange.number() {
             self.calls.insert(number, id);
         }
@@ -440,7 +442,7 @@ impl<T> Exchanges<T> {
 
     /// Takes an exchange off the table. If somebody is still at it, it is aborted.
     pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
-        self.request_read(id);
+        self.request_sent(id);
         let exchange = self.exchanges.remove(&id)?;
         if let Some(deadline) = exchange.deadline {
             self.timers.remove(&(deadline, id));
@@ -459,10 +461,10 @@ impl<T> Exchanges<T> {
         Some(exchange)
     }
 
-    /// The server has read a request, or will not.
-    pub(super) fn request_read(&mut self, id: u64) {
+    /// A request is sent, or will not be.
+    pub(super) fn request_sent(&mut self, id: u64) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            self.unread_bytes -= core::mem::take(&mut exchange.unread_bytes);
+            self.unsent_bytes -= core::mem::take(&mut exchange.unsent_bytes);
         }
     }
 

@@ -190,7 +190,9 @@ impl<T> Machine for HttpClient<T> {
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.pool.write_done(conn, count);
+        if let Some(exchange) = self.pool.write_done(conn, count) {
+            self.exchanges.request_sent(exchange);
+        }
     }
 
     fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {

@@ -213,10 +213,12 @@ impl Pool {
         self.connections.get(&conn.0).map(|connection| connection.outbox.unwritten()).unwrap_or_default()
     }
 
-    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) {
-        if let Some(connection) = self.connections.get_mut(&conn.0) {
-            connection.outbox.wrote(count);
-        }
+    /// Returns the exchange whose request is written, if this was the last of it.
+    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) -> Option<u64> {
+        let connection = self.connections.get_mut(&conn.0)?;
+        connection.outbox.wrote(count);
+        let job = connection.job.as_ref().filter(|_| connection.outbox.len() == 0)?;
+        Some(job.exchange)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

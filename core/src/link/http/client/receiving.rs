@@ -28,7 +28,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 impl<T> Exchanges<T> {
     /// The head of a response is there: decides how to read its body.
     pub(super) fn head(&mut self, id: u64, status: u16, headers: &Headers) {
-        self.request_read(id);
+        self.request_sent(id);
         if self.redirected(id, status, headers) {
             return;
         }
