@@ -195,7 +195,7 @@ impl Pool {
                 match job {
                     // The server closed a connection that it had kept, as it may at any time: it has not even seen this
                     // request, most probably. On a fresh connection it will.
-                    Some(job) if reused && !job.answered && !job.retried => {
+                    Some(job) if reused && !job.answered => {
                         let exchange = job.exchange;
                         if let Err(why) = self.place(Job { retried: true, ..job }, true) {
                             answers.failed(exchange, why, now);
