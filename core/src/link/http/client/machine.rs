@@ -203,7 +203,10 @@ impl<T> Machine for HttpClient<T> {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.exchanges.handle_timeout(now);
-        self.pool.handle_timeout(now);
+        if self.pool.handle_timeout(now) {
+            // When connections are not worth keeping, memory is not either.
+            self.exchanges.client.trim();
+        }
     }
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {

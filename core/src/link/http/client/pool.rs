@@ -225,12 +225,14 @@ impl Pool {
         self.connections.values().filter_map(|connection| connection.idle_until).min()
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    /// Returns whether connections were closed for lack of use.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> bool {
         let stale = |connection: &Connection| connection.idle_until.is_some_and(|until| until <= now);
         let stale: Vec<_> = self.connections.iter().filter(|(_, it)| stale(it)).map(|(&conn, _)| conn).collect();
-        for conn in stale {
-            self.drop_connection(conn);
+        for conn in &stale {
+            self.drop_connection(*conn);
         }
+        !stale.is_empty()
     }
 
     /// Closes what is left.
