@@ -65,6 +65,19 @@ fn connections_that_the_server_does_not_keep() {
 }
 
 #[test]
+fn an_answer_before_the_request_was_read() {
+    let mut talk = Talk::modern();
+    talk.deaf = true;
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    talk.raw(1, b"HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n");
+    assert!(talk.failed(number).contains("413"));
+    // What is left of the request would be taken for the next one.
+    talk.tells("x 1");
+    talk.deaf = false;
+    talk.close_down();
+}
+
+#[test]
 fn idle_connections_are_closed_in_time_and_few_are_kept() {
     let mut http = http();
     http.idle_connections = 2;

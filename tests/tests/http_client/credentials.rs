@@ -92,6 +92,20 @@ fn a_program_that_has_none() {
 }
 
 #[test]
+fn a_request_that_is_made_again_has_its_whole_time() {
+    let mut talk = Talk::modern_with(config(), answering());
+    let (number, request) = list(&mut talk);
+    talk.say(&request, 401, CHALLENGE, Some(""));
+    talk.pass(Duration::from_secs(100));
+    answer(&mut talk, Some(&token("Bearer 1")));
+    talk.pass(Duration::from_millis(29_999));
+    assert!(!talk.outcomes.contains_key(&number));
+    talk.pass(Duration::from_millis(1));
+    assert!(talk.failed(number).contains("did not answer"));
+    talk.close_down();
+}
+
+#[test]
 fn one_answer_does_for_all_that_were_sent_before_it() {
     let mut talk = Talk::modern_with(config(), answering());
     let ((first, one), (second, two)) = (list(&mut talk), list(&mut talk));

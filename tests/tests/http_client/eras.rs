@@ -62,6 +62,19 @@ fn refusals_that_say_nothing_about_the_era() {
 }
 
 #[test]
+fn refusals_that_say_nothing_about_the_transport() {
+    for status in [401, 403, 408, 429, 500] {
+        let mut config = config();
+        config.negotiation = Negotiation::Legacy;
+        let mut talk = Talk::new(config, http());
+        let initialize = talk.request();
+        talk.plain(&initialize, status, "");
+        talk.tells(&format!("! closed: the handshake failed: the server answered with HTTP status {status}"));
+        talk.nothing_left();
+    }
+}
+
+#[test]
 fn no_connection_says_nothing_either() {
     let mut talk = Talk::new(config(), http());
     let probe = talk.request();

@@ -44,6 +44,25 @@ fn the_header_came_with_its_revision() {
 }
 
 #[test]
+fn a_session_id_that_cannot_be_one_is_none() {
+    for headers in ["Mcp-Session-Id: a b\r\n", "Mcp-Session-Id: é\r\n", "Mcp-Session-Id: a\r\nMCP-SESSION-ID: b\r\n"] {
+        let mut config = config();
+        config.negotiation = windlass::client::Negotiation::Legacy;
+        let mut http = http();
+        http.listen = false;
+        let mut talk = Talk::new(config, http);
+        let initialize = talk.request();
+        let body = initialize.result(&crate::talk::initialize_result("2025-11-25"));
+        talk.say(&initialize, 200, &format!("Content-Type: application/json\r\n{headers}"), Some(&body));
+        let announcement = talk.request();
+        assert_eq!(announcement.header("mcp-session-id"), None);
+        talk.plain(&announcement, 202, "");
+        talk.close();
+        talk.nothing_left();
+    }
+}
+
+#[test]
 fn requests_of_the_server_are_answered_by_posts() {
     let mut config = config();
     config.capabilities = ClientCapabilities::new().with_roots(true);
@@ -178,6 +197,27 @@ fn a_forgotten_session_is_begun_anew_and_what_is_safe_is_repeated() {
     assert_eq!((delete.head.method.as_str(), delete.header("mcp-session-id")), ("DELETE", Some("s2")));
     talk.plain(&delete, 405, "");
     talk.nothing_left();
+}
+
+#[test]
+fn late_news_of_the_old_session_does_not_end_the_new_one() {
+    let mut talk = Talk::legacy();
+    let (first, _) = talk.call::<Ping>(&EmptyParams::new());
+    let (second, _) = talk.call::<Ping>(&EmptyParams::new());
+    let (one, two) = (talk.request(), talk.request());
+    talk.plain(&one, 404, "");
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let announcement = talk.request();
+    talk.plain(&announcement, 202, "");
+    let again = talk.request();
+    talk.json(&again, 200, &again.result("{}"));
+    talk.plain(&two, 404, "");
+    let again = talk.request();
+    assert_eq!((again.says().as_str(), again.header("mcp-session-id")), ("ping", Some("s2")));
+    talk.json(&again, 200, &again.result("{}"));
+    assert!(talk.outcome(first).is_ok() && talk.outcome(second).is_ok());
+    talk.close_down();
 }
 
 #[test]
@@ -317,6 +357,32 @@ fn tries_are_further_and_further_apart_and_come_to_an_end() {
         talk.failed(number),
         "no response received for request ID 2: the connection broke: reset; whether the server carried it out is unknown"
     );
+    talk.close_down();
+}
+
+#[test]
+fn a_stream_that_brings_something_each_time_is_resumed_for_as_long_as_it_does() {
+    let mut talk = Talk::legacy();
+    let options = CallOptions::new().timeout(Duration::ZERO);
+    let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("echo"), &options);
+    let call = talk.request();
+    talk.stream(&call);
+    talk.lines(&call, "id: 0\ndata: \n\n");
+    talk.cut(&call);
+    for id in 1..20 {
+        talk.pass(Duration::from_secs(1));
+        let get = talk.request();
+        assert_eq!(get.header("last-event-id"), Some((id - 1).to_string().as_str()));
+        talk.stream(&get);
+        talk.lines(&get, &format!("id: {id}\ndata: \n\n"));
+        talk.end(&get);
+    }
+    talk.pass(Duration::from_secs(1));
+    let get = talk.request();
+    talk.stream(&get);
+    talk.event(&get, &call.result(r#"{"content":[]}"#));
+    talk.end(&get);
+    assert!(talk.outcome(number).is_ok());
     talk.close_down();
 }
 

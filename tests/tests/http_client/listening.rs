@@ -128,6 +128,28 @@ fn it_is_opened_again() {
 }
 
 #[test]
+fn it_moves_to_the_new_session() {
+    let (mut talk, get) = at_the_listener();
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.call::<Ping>(&EmptyParams::new());
+    let ping = talk.request();
+    talk.plain(&ping, 404, "");
+    talk.tells(&format!("x {}", get.conn));
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let get = talk.request();
+    assert_eq!((get.head.method.as_str(), get.header("mcp-session-id")), ("GET", Some("s2")));
+    assert_eq!(get.header("last-event-id"), None);
+    talk.stream(&get);
+    announced(&mut talk);
+    let ping = talk.request();
+    talk.json(&ping, 200, &ping.result("{}"));
+    assert!(talk.client.is_idle());
+    talk.close_down();
+}
+
+#[test]
 fn a_server_that_wants_no_pause_gets_a_short_one() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
@@ -135,6 +157,7 @@ fn a_server_that_wants_no_pause_gets_a_short_one() {
     talk.lines(&get, "retry: 0\n\n");
     talk.cut(&get);
     talk.no_request();
+    assert_eq!(talk.deadline, Some(talk.now + Duration::from_millis(50)));
     talk.pass(Duration::from_millis(50));
     let again = talk.request();
     // Refused this time: that is that.

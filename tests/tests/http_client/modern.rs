@@ -215,6 +215,16 @@ fn a_session_id_means_nothing() {
 }
 
 #[test]
+fn an_answer_that_does_not_say_what_it_is() {
+    let mut talk = Talk::modern();
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    let call = talk.request();
+    talk.plain(&call, 200, &call.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
 fn errors_of_the_server_are_errors_whatever_their_status() {
     let mut talk = Talk::modern();
     for status in [200, 400, 404, 500] {

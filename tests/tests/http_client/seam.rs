@@ -52,6 +52,7 @@ fn calls_come_and_go() {
     assert_eq!(said(&mut client), "idle until Some(30s)");
     answer(&mut client, exchange, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#, Instant::ZERO);
     assert_eq!(said(&mut client), r#"Ok({"content":[]})"#);
+    assert_eq!(said(&mut client), "idle until None");
     assert!(client.is_idle());
     client.close(Instant::ZERO);
     assert_eq!(said(&mut client), "Closed(Requested)");

@@ -76,6 +76,8 @@ pub(crate) struct Talk {
     pub(crate) deadline: Option<Instant>,
     /// Targets that cannot be reached any more.
     pub(crate) unreachable: bool,
+    /// The server reads nothing.
+    pub(crate) deaf: bool,
 }
 
 pub(crate) fn config() -> ClientConfig {
@@ -103,6 +105,7 @@ impl Talk {
             challenges: Vec::new(),
             deadline: None,
             unreachable: false,
+            deaf: false,
         };
         talk.run();
         talk
@@ -195,6 +198,9 @@ impl Talk {
 
     /// A response; without a body it is a stream that goes on.
     pub(crate) fn say(&mut self, request: &Request, status: u16, headers: &str, body: Option<&str>) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         let shown: Vec<_> = headers.split("\r\n").filter(|line| !line.is_empty()).collect();
         self.note(&format!("< {} {status} {}", request.conn, shown.join(", ")));
         let head = match body {
@@ -216,6 +222,9 @@ impl Talk {
 
     /// Some lines of a stream of events.
     pub(crate) fn lines(&mut self, request: &Request, lines: &str) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         self.note(&format!("<   {}", lines.trim_end().replace('\n', "\\n")));
         self.raw(request.conn, format!("{:x}\r\n{lines}\r\n", lines.len()).as_bytes());
     }
@@ -226,6 +235,9 @@ impl Talk {
 
     /// The stream is complete.
     pub(crate) fn end(&mut self, request: &Request) {
+        if !self.is_open(request.conn) {
+            return;
+        }
         self.note(&format!("< {} end", request.conn));
         self.raw(request.conn, b"0\r\n\r\n");
     }
@@ -311,7 +323,7 @@ impl Talk {
     fn write(&mut self, name: u32) -> bool {
         let Some(wire) = self.wires.get_mut(&name) else { return false };
         let bytes = self.client.write_buf(wire.id).to_vec();
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.deaf {
             return false;
         }
         self.client.write_done(wire.id, bytes.len(), self.now);

@@ -1,9 +1,16 @@
 //! The client's end of HTTP.
 //!
 //! ```text
-//! machine    HttpClient: the exchanges on connections
-//! pool       which connection an exchange is on
-//! exchanges  Exchanges: the role on exchanges, whoever makes them
+//! one_shot    HttpOneShot: a client for one call
+//! machine     HttpClient: the exchanges on connections
+//! pool        which connection an exchange is on
+//! exchanges   Exchanges: the role on exchanges, whoever makes them
+//!  sending    from messages to exchanges, in the right order
+//!  receiving  from responses to messages
+//!  lending    from messages to events that borrow
+//!  failing    from failures to what they mean: another era, another session, another try
+//!  streams    streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
+//!  closing    the last words
 //! ```
 
 mod body;
@@ -13,6 +20,7 @@ mod connection;
 mod exchange;
 mod exchanges;
 mod failing;
+mod lending;
 mod machine;
 mod one_shot;
 mod pool;

@@ -1,7 +1,8 @@
 //! The last words: what was said before closing is delivered, then the session is ended, all within a bounded time.
 
 use super::exchange::{Exchange, Purpose};
-use super::exchanges::{Exchanges, Prepared};
+use super::exchanges::Exchanges;
+use super::lending::Prepared;
 use super::request::{self, Common, Kind};
 use super::sending::Gate;
 use super::streams::Transport;

@@ -30,8 +30,8 @@ pub(super) struct Exchange {
     pub(super) challenged: bool,
     /// The session that the response grants, if it is that of a handshake.
     pub(super) granted: Option<String>,
-    /// Bytes of the request that the server may not have read yet.
-    pub(super) unread_bytes: usize,
+    /// Bytes of the request that are not sent yet.
+    pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
 }
 
@@ -100,7 +100,7 @@ impl Exchange {
             redirects: 0,
             challenged: false,
             granted: None,
-            unread_bytes: 0,
+            unsent_bytes: 0,
             deadline: None,
         }
     }

@@ -1,37 +1,25 @@
 //! A client over exchanges: requests of HTTP that somebody makes, responses that come back.
-//!
-//! What each part of this does:
-//!
-//! ```text
-//! exchanges   the machine: calls and responses in; exchanges to start, events and a deadline out
-//! sending     from messages to exchanges, in the right order
-//! receiving   from responses to messages
-//! failing     from failures to what they mean: another era, another session, another try
-//! streams     streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
-//! closing     the last words
-//! ```
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::ops::Range;
 
 use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::lending::Prepared;
 use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
 use crate::client::{
-    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Queued,
-    Step, Update,
+    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer,
 };
 use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, Refused, SendError};
-use crate::json::{Json, JsonText};
+use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
 use crate::session::Counters;
@@ -91,13 +79,13 @@ pub struct Exchanges<T> {
     /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
-    /// Bytes of requests that the server may not have read yet.
-    pub(super) unread_bytes: usize,
+    /// Bytes of requests that are not sent yet.
+    pub(super) unsent_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
     only_call: bool,
-    prepared: Option<Prepared<T>>,
-    lent: Option<Json>,
+    pub(super) prepared: Option<Prepared<T>>,
+    pub(super) lent: Option<Json>,
 }
 
 /// What [`Exchanges::poll`] wants next.
@@ -127,23 +115,6 @@ pub(super) enum Control {
     Abort(u64),
 }
 
-/// An event that is known but not lent yet: the bytes that it borrows are named by their place.
-pub(super) enum Prepared<T> {
-    Queued(Queued<T>),
-    Completed { call: CallId, token: T, place: Place },
-    Progress { call: CallId, place: Place },
-    Told { call: CallId, method: String, params: Option<Place> },
-    Notification { method: String, params: Option<Place> },
-    Closed(CloseReason),
-}
-
-/// A text in the body of an exchange.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    exchange: u64,
-    pub(super) range: Range<usize>,
-}
-
 impl<T> Exchanges<T> {
     /// A client that begins to negotiate at once.
     pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
@@ -167,7 +138,7 @@ impl<T> Exchanges<T> {
             tools: KnownTools::default(),
             mismatches: BTreeMap::new(),
             closing: Closing::No,
-            unread_bytes: 0,
+            unsent_bytes: 0,
             started: false,
             only_call: false,
             prepared: None,
@@ -296,7 +267,7 @@ impl<T> Exchanges<T> {
             && self.exchanges.values().all(standing)
     }
 
-    /// The head of a response is there.
+    /// The head of a response is there. Interim ones (1xx) are not to be told.
     pub fn response(&mut self, exchange: ExchangeId, status: u16, headers: &Headers, now: Instant) {
         self.now = now;
         if self.exchanges.get(&exchange.0).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
@@ -358,6 +329,8 @@ impl<T> Exchanges<T> {
         loop {
             match self.next_control() {
                 Some(Control::Start(exchange)) => {
+                    // How fast it is sent is not for this machine to know.
+                    self.request_sent(exchange);
                     if let Some(open) = self.exchanges.get(&exchange) {
                         return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
                     }
@@ -447,64 +420,13 @@ impl<T> Exchanges<T> {
         }
     }
 
-    pub(super) fn prepare(&mut self, prepared: Prepared<T>) {
-        debug_assert!(self.prepared.is_none(), "one event at a time");
-        let about = match &prepared {
-            Prepared::Progress { call, .. } | Prepared::Told { call, .. } => Some(*call),
-            Prepared::Queued(Queued::Update { call, .. } | Queued::Told { call, .. }) => Some(*call),
-            _ => None,
-        };
-        // The call may have ended between the update and now: there is nobody to tell.
-        if about.is_none_or(|call| self.client.token(call).is_some()) {
-            self.prepared = Some(prepared);
-        }
-    }
-
-    /// Prepares what borrows nothing. If there is an event already, it waits for its turn.
-    pub(super) fn prepare_owned(&mut self, step: Step<'_, T>) {
-        let Step::Event(ClientEvent::Completed { call, token, outcome: Err(error) }) = step else {
-            debug_assert!(false, "an error completes a call");
-            return;
-        };
-        self.client.report(Queued::Done { call, token, outcome: Err(error) });
-    }
-
-    pub(super) fn has_event(&self) -> bool {
-        self.prepared.is_some()
-    }
-
-    /// The event that was prepared; none for an update of a call that has ended.
-    pub(super) fn event(&mut self) -> Option<ClientEvent<'_, T>> {
-        let Self { prepared, lent, exchanges, client, .. } = self;
-        let exchanges: &BTreeMap<u64, Exchange> = exchanges;
-        let text = |place: Place| place.text(exchanges);
-        let update = |call, update| client.token(call).map(|token| ClientEvent::Update { call, token, update });
-        match prepared.take()? {
-            Prepared::Queued(queued) => match queued.lend(lent) {
-                Step::Event(event) => Some(event),
-                Step::Update { call, update: what } => update(call, what),
-            },
-            Prepared::Completed { call, token, place } => {
-                Some(ClientEvent::Completed { call, token, outcome: Ok(text(place)) })
-            }
-            Prepared::Progress { call, place } => update(call, Update::Progress(text(place))),
-            Prepared::Told { call, method, params } => {
-                update(call, Update::Notification { method: method.into(), params: params.map(text) })
-            }
-            Prepared::Notification { method, params } => {
-                Some(ClientEvent::Notification { method: method.into(), params: params.map(text) })
-            }
-            Prepared::Closed(reason) => Some(ClientEvent::Closed(reason)),
-        }
-    }
-
     /// Opens an exchange.
     pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
         let id = self.next_exchange;
         self.next_exchange += 1;
         exchange.credentials = self.credentials;
-        exchange.unread_bytes = exchange.request.body.len();
-        self.unread_bytes += exchange.unread_bytes;
+        exchange.unsent_bytes = exchange.request.body.len();
+        self.unsent_bytes += exchange.unsent_bytes;
         if let Some(number) = exchange.number() {
             self.calls.insert(number, id);
         }
@@ -524,7 +446,7 @@ impl<T> Exchanges<T> {
 
     /// Takes an exchange off the table. If somebody is still at it, it is aborted.
     pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
-        self.request_read(id);
+        self.request_sent(id);
         let exchange = self.exchanges.remove(&id)?;
         if let Some(deadline) = exchange.deadline {
             self.timers.remove(&(deadline, id));
@@ -543,10 +465,10 @@ impl<T> Exchanges<T> {
         Some(exchange)
     }
 
-    /// The server has read a request, or will not.
-    pub(super) fn request_read(&mut self, id: u64) {
+    /// A request is sent, or will not be.
+    pub(super) fn request_sent(&mut self, id: u64) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            self.unread_bytes -= core::mem::take(&mut exchange.unread_bytes);
+            self.unsent_bytes -= core::mem::take(&mut exchange.unsent_bytes);
         }
     }
 
@@ -559,20 +481,5 @@ impl<T> Exchanges<T> {
         if let Some(deadline) = deadline {
             self.timers.insert((deadline, id), ());
         }
-    }
-}
-
-impl Place {
-    /// Where `text`, which was read from `texts` of an exchange, lies in it.
-    pub(super) fn of(text: JsonText<'_>, exchange: u64, texts: &[u8]) -> Self {
-        let start = (text.as_str().as_ptr() as usize).saturating_sub(texts.as_ptr() as usize);
-        Self { exchange, range: start..start + text.as_str().len() }
-    }
-
-    fn text(self, exchanges: &BTreeMap<u64, Exchange>) -> JsonText<'_> {
-        let texts = exchanges.get(&self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
-        let text = texts.get(self.range).and_then(|text| core::str::from_utf8(text).ok());
-        debug_assert!(text.is_some(), "the text of an event stays until the event is lent");
-        text.map_or(JsonText::EMPTY_OBJECT, JsonText::trusted)
     }
 }

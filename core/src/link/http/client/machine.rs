@@ -21,7 +21,7 @@ use crate::time::{Instant, earliest};
 ///
 /// It asks for connections by [`Output::Open`] with [`Target::Http`], several at a time: a call that waits has one, and
 /// so has each stream of the server's. A connection that is refused or breaks fails the exchange on it and nothing
-/// else.
+/// else. What that means for an adapter is [said above](crate::link::http).
 ///
 /// ```
 /// use windlass::client::ClientConfig;
@@ -198,7 +198,9 @@ impl<T> Machine for HttpClient<T> {
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.pool.write_done(conn, count);
+        if let Some(exchange) = self.pool.write_done(conn, count) {
+            self.exchanges.request_sent(exchange);
+        }
     }
 
     fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
@@ -209,7 +211,10 @@ impl<T> Machine for HttpClient<T> {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.exchanges.handle_timeout(now);
-        self.pool.handle_timeout(now);
+        if self.pool.handle_timeout(now) {
+            // When connections are not worth keeping, memory is not either.
+            self.exchanges.client.trim();
+        }
     }
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {

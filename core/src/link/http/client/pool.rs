@@ -203,7 +203,7 @@ impl Pool {
                 match job {
                     // The server closed a connection that it had kept, as it may at any time: it has not even seen this
                     // request, most probably. On a fresh connection it will.
-                    Some(job) if reused && !job.answered && !job.retried => {
+                    Some(job) if reused && !job.answered => {
                         let exchange = job.exchange;
                         if let Err(why) = self.place(Job { retried: true, ..job }, true) {
                             answers.failed(exchange, why, now);
@@ -221,22 +221,26 @@ impl Pool {
         self.connections.get(&conn.0).map(|connection| connection.outbox.unwritten()).unwrap_or_default()
     }
 
-    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) {
-        if let Some(connection) = self.connections.get_mut(&conn.0) {
-            connection.outbox.wrote(count);
-        }
+    /// Returns the exchange whose request is written, if this was the last of it.
+    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) -> Option<u64> {
+        let connection = self.connections.get_mut(&conn.0)?;
+        connection.outbox.wrote(count);
+        let job = connection.job.as_ref().filter(|_| connection.outbox.len() == 0)?;
+        Some(job.exchange)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.connections.values().filter_map(|connection| connection.idle_until).min()
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    /// Returns whether connections were closed for lack of use.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> bool {
         let stale = |connection: &Connection| connection.idle_until.is_some_and(|until| until <= now);
         let stale: Vec<_> = self.connections.iter().filter(|(_, it)| stale(it)).map(|(&conn, _)| conn).collect();
-        for conn in stale {
-            self.drop_connection(conn);
+        for conn in &stale {
+            self.drop_connection(*conn);
         }
+        !stale.is_empty()
     }
 
     /// Closes what is left.

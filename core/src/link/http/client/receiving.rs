@@ -7,12 +7,13 @@ use core::time::Duration;
 
 use super::body::{Form, Item};
 use super::exchange::{self, Asked, Exchange, Purpose, Stage};
-use super::exchanges::{Exchanges, Place, Prepared};
+use super::exchanges::Exchanges;
+use super::lending::{Place, prepared};
 use super::request;
 use super::sending::{Gate, Mismatch};
 use super::streams::Transport;
 use super::tools::Listing;
-use crate::client::{ClientEvent, Queued, Step, Update};
+use crate::client::Queued;
 use crate::codec::http1::Headers;
 use crate::error::CallError;
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse};
@@ -27,7 +28,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 impl<T> Exchanges<T> {
     /// The head of a response is there: decides how to read its body.
     pub(super) fn head(&mut self, id: u64, status: u16, headers: &Headers) {
-        self.request_read(id);
+        self.request_sent(id);
         if self.redirected(id, status, headers) {
             return;
         }
@@ -281,40 +282,5 @@ impl Asked {
             None => is_error,
         };
         ours && !self.answered
-    }
-}
-
-/// The event of a step, with what it borrows named by its place.
-fn prepared<T>(step: Step<'_, T>, id: u64, texts: &[u8]) -> Prepared<T> {
-    let place = |text| Place::of(text, id, texts);
-    match step {
-        Step::Update { call, update } => match update {
-            Update::Progress(progress) => Prepared::Progress { call, place: place(progress) },
-            Update::Notification { method, params } => {
-                Prepared::Told { call, method: method.into_owned(), params: params.map(place) }
-            }
-            Update::Subscribed(filter) => Prepared::Queued(Queued::Update { call, update: Update::Subscribed(filter) }),
-        },
-        Step::Event(event) => Prepared::Queued(match event {
-            ClientEvent::Completed { call, token, outcome: Ok(result) } => {
-                return Prepared::Completed { call, token, place: place(result) };
-            }
-            ClientEvent::Notification { method, params } => {
-                return Prepared::Notification { method: method.into_owned(), params: params.map(place) };
-            }
-            ClientEvent::Completed { call, token, outcome: Err(error) } => {
-                Queued::Done { call, token, outcome: Err(error) }
-            }
-            ClientEvent::Ready(peer) => Queued::Ready(peer),
-            ClientEvent::Update { .. } => unreachable!("updates are steps of their own"),
-            ClientEvent::Input { reply, request } => Queued::Input { reply, request },
-            ClientEvent::InputCancelled(key) => Queued::InputCancelled(key),
-            ClientEvent::Malformed(malformed) => Queued::Malformed(malformed),
-            ClientEvent::Renewed(peer) => Queued::Renewed(peer),
-            ClientEvent::ToolLeftOut { name, reason } => Queued::ToolLeftOut { name, reason },
-            ClientEvent::Challenged { reply, challenge } => Queued::Challenged { reply, challenge },
-            ClientEvent::NotDelivered(error) => Queued::NotDelivered(error),
-            ClientEvent::Closed(reason) => return Prepared::Closed(reason),
-        }),
     }
 }

@@ -72,7 +72,7 @@ impl<T> Exchanges<T> {
     /// Sends the next message. Returns whether there was one.
     pub(super) fn send_next(&mut self) -> bool {
         // A server that reads nothing is not given more, so that calls are refused in time.
-        if !matches!(self.gate, Gate::Open) || self.unread_bytes > self.client.session.limits.outbox_soft_bytes {
+        if !matches!(self.gate, Gate::Open) || self.unsent_bytes > self.client.session.limits.outbox_soft_bytes {
             return false;
         }
         let next = self.parked.pop_front();
