@@ -96,7 +96,10 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
     #[cfg(feature = "http")]
     pub(crate) fn read_wire(&mut self, conn: ConnId) -> io::Result<()> {
         let outcome = self.hub.read_wire(conn);
-        self.driver = Attention::Working;
+        // Only whoever has read something takes a turn; otherwise nobody works.
+        if outcome.is_ok() {
+            self.driver = Attention::Working;
+        }
         outcome
     }
 
