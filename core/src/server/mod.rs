@@ -61,13 +61,9 @@ pub(crate) struct Offer<H> {
 }
 
 impl<H> Offer<H> {
-    /// What has changed about the lists, if anything.
-    pub(crate) fn changes(&self) -> Option<Changes> {
-        Some(self.registry.changes).filter(|changes| *changes != Changes::default())
-    }
-
-    pub(crate) fn forget_changes(&mut self) {
-        self.registry.changes = Changes::default();
+    /// What has changed about the lists since the last time.
+    pub(crate) fn take_changes(&mut self) -> Changes {
+        core::mem::take(&mut self.registry.changes)
     }
 
     pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {

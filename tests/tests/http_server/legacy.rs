@@ -177,3 +177,16 @@ fn an_idle_session_ends_and_a_listening_one_does_not() {
     assert_eq!(status(&house.post(&session(&idle), ping)), 404);
     assert_eq!(status(&house.post(&session(&listening), ping)), 200);
 }
+
+#[test]
+fn what_is_added_later_is_there_for_every_session() {
+    let mut house = House::new();
+    let id = house.initialize("2025-11-25");
+    house.server.registry().add_prompt(windlass::model::Prompt::new("greet"), "echo");
+    house.server.registry().add_prompt_completion("greet", "who", "slow");
+    house.settle();
+    let complete = r#"{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"a"}}}"#;
+    let conn = house.connect();
+    house.write(conn, post(&session(&id), complete).as_bytes());
+    assert_eq!(house.slow.len(), 1, "the handler of the completion is asked: {}", house.read(conn));
+}

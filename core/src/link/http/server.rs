@@ -59,6 +59,8 @@ use crate::time::{Instant, earliest};
 /// ```
 pub struct HttpServer<T, H> {
     offer: Arc<Offer<H>>,
+    /// Whether the sessions have another offer than this one.
+    renewed: bool,
     entropy: Entropy,
     front: Front,
     sessions: Sessions<T, H>,
@@ -94,6 +96,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             sessions: Sessions::new(offer.clone(), http.connections),
             front: Front::new(http, &limits),
             offer,
+            renewed: false,
             entropy,
             events: VecDeque::new(),
             lent: None,
@@ -112,6 +115,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// What is offered. Clients that want to know are told of changes.
     pub fn registry(&mut self) -> &mut Registry<H> {
+        self.renewed = true;
         &mut Arc::make_mut(&mut self.offer).registry
     }
 
@@ -228,8 +232,10 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
     fn spread_changes(&mut self) {
-        let Some(changes) = self.offer.changes() else { return };
-        Arc::make_mut(&mut self.offer).forget_changes();
+        if !core::mem::take(&mut self.renewed) {
+            return;
+        }
+        let changes = Arc::make_mut(&mut self.offer).take_changes();
         let offer = self.offer.clone();
         self.each(None, |server| server.renew(offer.clone(), changes));
     }
