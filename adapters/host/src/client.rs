@@ -443,12 +443,5 @@ macro_rules! all_pages {
 }
 pub(crate) use all_pages;
 
-/// The parameters of a tool's call, whose arguments are written straight into the outbox.
-#[derive(Serialize)]
-pub(crate) struct ToolCall<'a, A> {
-    pub(crate) name: &'a str,
-    pub(crate) arguments: &'a A,
-}
-
 /// The result of a call on a handle.
 pub(crate) type CallResult<M> = Result<<M as windlass::model::Method>::Output, Error>;

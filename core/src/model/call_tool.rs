@@ -53,6 +53,23 @@ setters!(CallToolParams {
     with_meta(meta: Meta),
 });
 
+/// [`CallToolParams`] with arguments of the caller's own type, which are written straight where the message goes.
+///
+/// ```
+/// use windlass::model::ToolCall;
+///
+/// let call = ToolCall { name: "add", arguments: &[("a", 1)] };
+/// assert_eq!(serde_json::to_string(&call)?, r#"{"name":"add","arguments":[["a",1]]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ToolCall<'a, A> {
+    /// The tool.
+    pub name: &'a str,
+    /// What serialises as a JSON object.
+    pub arguments: &'a A,
+}
+
 /// What a tool has returned, or how it failed.
 ///
 /// A failure that the model should see, such as a rejected argument, is a result too: [`CallToolResult::error`].

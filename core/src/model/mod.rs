@@ -48,7 +48,7 @@ mod version;
 
 pub use annotations::{Annotations, Role};
 pub use caching::CacheScope;
-pub use call_tool::{CallTool, CallToolParams, CallToolResult};
+pub use call_tool::{CallTool, CallToolParams, CallToolResult, ToolCall};
 pub use cancellation::{Cancelled, CancelledParams};
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,

@@ -12,9 +12,7 @@ use windlass::{CloseReason, Json, RpcError};
 
 use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
-use crate::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, ToolCall, all_pages, client_settings, no_handler,
-};
+use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};

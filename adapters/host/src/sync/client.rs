@@ -14,9 +14,7 @@ use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 use super::Drive;
 use super::engine::Engine;
 use super::pool::Pool;
-use crate::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, ToolCall, all_pages, client_settings, no_handler,
-};
+use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
