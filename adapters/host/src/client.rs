@@ -6,16 +6,24 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use serde::Serialize;
+#[cfg(feature = "http")]
+use windlass::HttpFailure;
+#[cfg(feature = "http")]
+use windlass::client::ChallengeReply;
 use windlass::client::{
     CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, ServerNotification,
 };
+#[cfg(feature = "http")]
+use windlass::codec::http1::Headers;
 use windlass::link::AnyClient;
 #[cfg(feature = "http")]
-use windlass::link::http::HttpClient;
+use windlass::link::http::{HeaderError, HttpClient};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{Implementation, InputRequest, ProgressParams, SubscriptionFilter};
 use windlass::{CloseReason, RpcError, SendError};
 
+#[cfg(feature = "http")]
+use crate::challenge::{Challenge, TakesAnswer};
 use crate::completion::{ProgressHandler, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
@@ -33,6 +41,10 @@ pub(crate) type InputHandler<A> = Arc<dyn Fn(InputRequest) -> A + Send + Sync>;
 /// What a program has to say to a server's notifications.
 pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sync>;
 
+/// Finds other credentials for a server that wants them.
+#[cfg(feature = "http")]
+pub(crate) type ChallengeHandler = Arc<dyn Fn(Challenge) + Send + Sync>;
+
 /// How a client is set up, before it is connected.
 pub(crate) struct ClientSettings<A> {
     pub(crate) config: ClientConfig,
@@ -40,6 +52,8 @@ pub(crate) struct ClientSettings<A> {
     pub(crate) on_notification: Option<NotificationHandler>,
     pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     pub(crate) grace: Grace,
+    #[cfg(feature = "http")]
+    pub(crate) on_challenge: Option<ChallengeHandler>,
 }
 
 /// The handlers for requests for input.
@@ -57,6 +71,8 @@ impl<A> ClientSettings<A> {
             on_notification: None,
             on_malformed: None,
             grace: Grace::default(),
+            #[cfg(feature = "http")]
+            on_challenge: None,
         }
     }
 }
@@ -84,6 +100,9 @@ pub(crate) enum ClientAction {
     Notification(ServerNotification),
     /// Tell of something that was no message.
     Malformed(String),
+    /// Ask for other credentials.
+    #[cfg(feature = "http")]
+    Challenged(ChallengeReply, Box<HttpFailure>),
 }
 
 /// What a client's driver and handles share.
@@ -95,6 +114,8 @@ pub(crate) struct ClientCore<A> {
     pub(crate) inputs: InputHandlers<A>,
     on_notification: Option<NotificationHandler>,
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    #[cfg(feature = "http")]
+    on_challenge: Option<ChallengeHandler>,
     pub(crate) page_limit: usize,
 }
 
@@ -129,12 +150,21 @@ impl<A> ClientCore<A> {
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let ClientSettings { config, inputs, on_notification, on_malformed, grace } = settings;
+        let ClientSettings {
+            config,
+            inputs,
+            on_notification,
+            on_malformed,
+            grace,
+            #[cfg(feature = "http")]
+            on_challenge,
+        } = settings;
         let clock = Clock::new();
         let page_limit = config.limits.pages;
         let hub = match connector {
             #[cfg(feature = "http")]
-            Connector::Http(target) => {
+            Connector::Http(mut target) => {
+                target.config.answers_challenges = on_challenge.is_some();
                 let machine = HttpClient::new(config, target.config, clock.now());
                 let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
                 hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
@@ -149,6 +179,8 @@ impl<A> ClientCore<A> {
             inputs,
             on_notification,
             on_malformed,
+            #[cfg(feature = "http")]
+            on_challenge,
             page_limit,
         })
     }
@@ -167,8 +199,18 @@ impl<A> ClientCore<A> {
     }
 
     /// Does what needs no runtime; gives back what does.
-    pub(crate) fn perform(&self, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
+    pub(crate) fn perform(self: &Arc<Self>, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)>
+    where
+        A: 'static,
+    {
         match action {
+            #[cfg(feature = "http")]
+            ClientAction::Challenged(reply, failure) => {
+                let challenge = Challenge::new(failure, self.clone(), reply);
+                if let Some(handler) = &self.on_challenge {
+                    call_back(|| handler(challenge));
+                }
+            }
             ClientAction::Finish(token) => token.finish(),
             ClientAction::Progress(handler, params) => call_back(|| handler(params)),
             ClientAction::Notification(notification) => {
@@ -303,11 +345,28 @@ impl<A> Program<Machine> for ClientCore<A> {
             ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(malformed.to_string()));
             }
+            #[cfg(feature = "http")]
+            ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),
+            #[cfg(feature = "http")]
+            ClientEvent::ToolLeftOut { name, reason } if self.on_malformed.is_some() => {
+                actions.push(ClientAction::Malformed(format!("the tool {name:?} was left out: {reason}")));
+            }
+            #[cfg(feature = "http")]
+            ClientEvent::NotDelivered(error) if self.on_malformed.is_some() => {
+                actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
+            }
             ClientEvent::Ready(peer) => self.status().change(|status| status.peer = Some(peer)),
             ClientEvent::Closed(reason) => self.status().change(|status| status.closed = Some(reason)),
             // An answer to an input that nobody waits for is ignored by the machine.
             _ => {}
         }
+    }
+}
+
+#[cfg(feature = "http")]
+impl<A> TakesAnswer for ClientCore<A> {
+    fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
+        self.change(|machine, now| machine.answer_challenge(reply, headers, now))
     }
 }
 
@@ -401,7 +460,17 @@ macro_rules! client_settings {
             self
         }
 
-        /// Hears of lines of the server's that are no messages, for the log. They are skipped.
+        /// Finds other credentials when a server over HTTP wants them. Called where the connection is driven: do not
+        /// block in it, but hand the [`Challenge`](crate::Challenge) on to whoever finds them out.
+        #[cfg(feature = "http")]
+        #[must_use]
+        pub fn on_challenge(mut self, handler: impl Fn($crate::Challenge) + Send + Sync + 'static) -> Self {
+            self.settings.on_challenge = Some(std::sync::Arc::new(handler));
+            self
+        }
+
+        /// Hears of what went wrong without anybody waiting for it, for the log: lines of the server's that are no
+        /// messages, tools that were left out, notifications that could not be delivered.
         #[must_use]
         pub fn on_malformed(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
             self.settings.on_malformed = Some(std::sync::Arc::new(handler));

@@ -21,6 +21,8 @@
 
 #[cfg(unix)]
 pub mod asynchronous;
+#[cfg(all(unix, feature = "http"))]
+mod challenge;
 pub mod child;
 #[cfg(unix)]
 mod client;
@@ -56,6 +58,8 @@ pub mod sync;
 mod thread_waker;
 pub mod windows_plan;
 
+#[cfg(all(unix, feature = "http"))]
+pub use challenge::Challenge;
 pub use child::Child;
 pub use clock::Clock;
 pub use command::Command;

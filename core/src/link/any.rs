@@ -7,9 +7,13 @@ use alloc::sync::Arc;
 use serde::Serialize;
 
 #[cfg(feature = "http")]
-use super::http::{HttpClient, HttpServer};
+use super::http::{HeaderError, HttpClient, HttpServer};
 use super::stdio::{StdioClient, StdioServer};
+#[cfg(feature = "http")]
+use crate::client::ChallengeReply;
 use crate::client::{CallId, CallOptions, ClientEvent, InputReply, InputResponse, Peer};
+#[cfg(feature = "http")]
+use crate::codec::http1::Headers;
 use crate::error::{ConnError, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
@@ -178,6 +182,20 @@ impl<T> AnyClient<T> {
     /// Answers a request for input.
     pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
         either!(self, client => client.respond(reply, answer, now))
+    }
+
+    /// Answers a challenge; see [`HttpClient::answer_challenge`]. On other streams there are none.
+    #[cfg(feature = "http")]
+    pub fn answer_challenge(
+        &mut self,
+        reply: ChallengeReply,
+        headers: Option<&Headers>,
+        now: Instant,
+    ) -> Result<(), HeaderError> {
+        match self {
+            Self::Stdio(_) => Ok(()),
+            Self::Http(client) => client.answer_challenge(reply, headers, now),
+        }
     }
 
     /// Closes the connection. `Closed` is the last event.
