@@ -87,7 +87,12 @@ impl Failure {
     }
 
     /// A response that is no success.
-    fn of_http(failure: &HttpFailure, message: String) -> Self {
+    fn of_http(failure: &HttpFailure, what: &str) -> Self {
+        let mut shown = failure.clone();
+        // A whole page is for a browser to show.
+        if shown.body.trim_start().starts_with('<') {
+            shown.body = "a web page, not a message".into();
+        }
         let kind = match failure.status {
             401 | 403 => Kind::Authorization,
             // Whoever stands before the server says that it is not there.
@@ -95,7 +100,7 @@ impl Failure {
             _ => Kind::Server,
         };
         let wanted: String = failure.www_authenticate.iter().map(|wanted| format!("; it asks for: {wanted}")).collect();
-        Self { status: Some(failure.status), ..Self::new(kind, message + &wanted) }
+        Self { status: Some(failure.status), ..Self::new(kind, format!("{what}{shown}{wanted}")) }
     }
 
     /// Says where it happened and what to do about it, for a server that has a URL.
@@ -103,10 +108,13 @@ impl Failure {
         let advice = match (self.kind, self.status) {
             (Kind::Usage | Kind::Tool, _) => return self,
             (_, Some(401)) => "give credentials with --header 'Authorization: Bearer …', or --header-from VARIABLE",
+            (_, Some(502..=504)) => {
+                "a proxy stands before the server, which does not answer it; is the server running?"
+            }
             (_, Some(403)) => "give other credentials, or ask whoever runs the server for more rights",
             (_, Some(404 | 405)) => "is the path right? Servers are often at /mcp",
             _ if self.message.contains("text/html") => "it is a web page, not an MCP server; is the path right?",
-            _ if self.message.contains("refused") => "is the server running, and is the port right?",
+            _ if self.message.contains("Connection refused") => "is the server running, and is the port right?",
             _ if self.message.contains("certificate") => "if it is one of your own, trust its authority with --ca FILE",
             _ => "",
         };
@@ -152,7 +160,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         if let Error::Call(CallError::Http(failure)) = &error {
-            return Self::of_http(failure, error.to_string());
+            return Self::of_http(failure, "");
         }
         let kind = match &error {
             Error::Call(CallError::Transport(_) | CallError::NoResponse { .. }) => Kind::Unreachable,
@@ -173,7 +181,7 @@ impl From<Error> for Failure {
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         if let CloseReason::Negotiation(NegotiationError::Http(failure)) = &error.reason {
-            return Self::of_http(failure, error.reason.to_string());
+            return Self::of_http(failure, "the handshake failed: ");
         }
         Self { stderr: error.stderr, ..Self::new(Kind::Unreachable, error.reason.to_string()) }
     }
@@ -201,6 +209,24 @@ mod tests {
         assert_eq!(code(CallError::InvalidResponse("x".into()).into()), 5);
         assert_eq!(code(SendError::NotSupported { method: "m".into(), capability: "c" }.into()), 5);
         assert_eq!(Failure::usage("x").kind.exit_code(), 1);
+    }
+
+    #[test]
+    fn a_status_of_http_has_its_code_and_advice() {
+        let failed = |status, body: &str| {
+            let mut failure = HttpFailure::new(status);
+            failure.body = body.into();
+            failure.www_authenticate = vec!["Bearer".into()];
+            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at("http://h")
+        };
+        for (status, code, part) in [(401, 3, "--header"), (403, 3, "rights"), (404, 5, "/mcp"), (502, 4, "proxy")] {
+            let failure = failed(status, "no");
+            assert_eq!(failure.kind.exit_code(), code, "{failure:?}");
+            assert!(failure.message.starts_with("http://h: ") && failure.message.contains(part), "{failure:?}");
+            assert_eq!(failure.to_json()["error"]["httpStatus"], status);
+        }
+        assert!(failed(401, "no").message.contains("it asks for: Bearer"));
+        assert!(!failed(404, " <!doctype html>").message.contains("doctype"));
     }
 
     #[test]
