@@ -12,7 +12,7 @@ use std::thread;
 use common::{RUNTIMES, Run, windlass, windlass_with};
 use serde_json::json;
 use windlass_blocking::model::{CallToolResult, Tool};
-use windlass_blocking::{HttpListener, Server, ServerTls};
+use windlass_blocking::{HttpListener, ServerTls};
 
 /// The demo server on a port of its own.
 struct Demo {
@@ -235,28 +235,51 @@ fn wrong_headers_and_files_are_1() {
     }
 }
 
+/// A server of each runtime behind TLS, on a thread of its own, until the test is over.
+macro_rules! secured {
+    ($adapter:ident, $listener:expr, [$($async:tt)*], [$($await:tt)*]) => {{
+        let listener = $listener;
+        let url = listener.url("/mcp");
+        thread::spawn(move || {
+            $adapter::run($($async)* {
+                let echo = Tool::new("echo", json!({"type": "object"}));
+                let echoed = |_: $adapter::Context, _: serde_json::Value| $($async)* { Ok(CallToolResult::text("here")) };
+                $adapter::Server::builder("secured", "1").tool(echo, echoed).serve_http(listener)$($await)*
+            })
+        });
+        url
+    }};
+}
+
 #[test]
 fn certificates_are_checked_unless_told_otherwise() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     let (certificate, key) = (made.cert.pem(), made.key_pair.serialize_pem());
     let file = std::env::temp_dir().join(format!("windlass-cli-{}.pem", std::process::id()));
     std::fs::write(&file, &certificate).unwrap();
-    let tls = ServerTls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
-    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(tls);
-    let url = listener.url("/mcp");
-    let echo = Tool::new("echo", json!({"type": "object"}));
-    let server = Server::builder("secured", "1")
-        .tool(echo, |_, _: serde_json::Value| Ok(CallToolResult::text("here")))
-        .start_http(listener)
-        .unwrap();
-    for runtime in RUNTIMES {
-        let run = |words: &[&str]| windlass(&[&["call", "echo", "{}", &url, "--runtime", runtime], words].concat());
-        assert!(url.starts_with("https://"));
-        assert_eq!(run(&["--ca", file.to_str().unwrap()]).expect(0).stdout, "here\n");
-        assert_eq!(run(&["--insecure"]).expect(0).stdout, "here\n");
-        let refused = run(&[]).expect(4);
-        assert!(refused.stderr.contains("certificate") && refused.stderr.contains("--ca FILE"), "{refused:?}");
+    let listener = || {
+        let tls = ServerTls::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+        HttpListener::bind("127.0.0.1:0").unwrap().with_tls(tls)
+    };
+    let urls = [
+        secured!(windlass_blocking, listener(), [], []),
+        secured!(windlass_mio, listener(), [], []),
+        secured!(windlass_tokio, listener(), [async], [.await]),
+        secured!(windlass_async_std, listener(), [async], [.await]),
+        secured!(windlass_smol, listener(), [async], [.await]),
+    ];
+    for (at, runtime) in RUNTIMES.iter().enumerate() {
+        let near = [urls[at].as_str(), &urls[(at + 1) % urls.len()]];
+        for url in near {
+            let run = |words: &[&str]| {
+                windlass(&[&["call", "echo", "{}", url, "--runtime", runtime, "--timeout", "5"], words].concat())
+            };
+            assert!(url.starts_with("https://"));
+            assert_eq!(run(&["--ca", file.to_str().unwrap()]).expect(0).stdout, "here\n");
+            assert_eq!(run(&["--insecure", "--era", "legacy"]).expect(0).stdout, "here\n");
+            let refused = run(&[]).expect(4);
+            assert!(refused.stderr.contains("certificate") && refused.stderr.contains("--ca FILE"), "{refused:?}");
+        }
     }
     std::fs::remove_file(&file).unwrap();
-    server.close().unwrap();
 }
