@@ -135,7 +135,13 @@ impl<A> ClientCore<A> {
         let hub = match connector {
             #[cfg(feature = "http")]
             Connector::Http(target) => {
-                let machine = HttpClient::new(config, target.config, clock.now());
+                let machine = match target.carriage {
+                    None => HttpClient::new(config, target.config, clock.now()),
+                    Some(carriage) => {
+                        let carrier = (carriage.0)(clock, wake.clone());
+                        HttpClient::through(carrier, config, target.config, clock.now())
+                    }
+                };
                 let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
                 hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
                 hub
