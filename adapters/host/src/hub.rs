@@ -167,11 +167,9 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Whether the machine has connections of its own, rather than the one stream of its peer.
+    #[cfg(feature = "http")]
     pub(crate) fn is_on_network(&self) -> bool {
-        #[cfg(feature = "http")]
-        return self.wires.is_some();
-        #[cfg(not(feature = "http"))]
-        false
+        self.wires.is_some()
     }
 
     fn open(&mut self, conn: ConnId) {
