@@ -268,11 +268,13 @@ fn certificates_are_checked_unless_told_otherwise() {
         secured!(windlass_async_std, listener(), [async], [.await]),
         secured!(windlass_smol, listener(), [async], [.await]),
     ];
+    // More than one record and one read, and more than a session holds.
+    let long = json!({"text": "x".repeat(100_000)}).to_string();
     for (at, runtime) in RUNTIMES.iter().enumerate() {
         let near = [urls[at].as_str(), &urls[(at + 1) % urls.len()]];
         for url in near {
             let run = |words: &[&str]| {
-                windlass(&[&["call", "echo", "{}", url, "--runtime", runtime, "--timeout", "5"], words].concat())
+                windlass(&[&["call", "echo", &long, url, "--runtime", runtime, "--timeout", "5"], words].concat())
             };
             assert!(url.starts_with("https://"));
             assert_eq!(run(&["--ca", file.to_str().unwrap()]).expect(0).stdout, "here\n");
