@@ -1,7 +1,7 @@
-//! Every client runs against every server, in both eras, and prints the same; so does a runtime of one's own.
+//! Every client runs against every server, in both eras, over stdio and over HTTP, and prints the same; so does a runtime of one's own.
 
-use std::io::Read;
-use std::process::{Command, ExitStatus, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -53,6 +53,44 @@ fn every_pair_speaks_the_legacy_era() {
     for (client, server) in pairs() {
         let printed = printed(client, &["--legacy"], server);
         assert_eq!(printed, format!("connected: 2025-11-25\n{VISIT}"), "{client} --legacy {server}");
+    }
+}
+
+#[test]
+fn every_pair_speaks_both_eras_over_http() {
+    for (client, server) in pairs() {
+        for (options, version) in [(&["--legacy"][..], "2025-11-25"), (&[], "2026-07-28")] {
+            let house = House::open(server);
+            let arguments: Vec<&str> = options.iter().copied().chain([house.url.as_str()]).collect();
+            let (status, printed) = run(client, &arguments);
+            assert!(status.success(), "{client} {arguments:?} {server}: {status}, after printing:\n{printed}");
+            assert_eq!(printed, format!("connected: {version}\n{VISIT}"), "{client} {arguments:?} {server}");
+        }
+    }
+}
+
+/// A server that waits at a URL until it is dropped.
+struct House {
+    process: Child,
+    url: String,
+}
+
+impl House {
+    fn open(server: &str) -> Self {
+        let mut command = Command::new(server);
+        command.args(["--http", "127.0.0.1:0"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap_or_else(|error| panic!("{server} does not start: {error}"));
+        let mut url = String::new();
+        let stdout = process.stdout.as_mut().expect("the output is piped");
+        BufReader::new(stdout).read_line(&mut url).expect("a server prints its URL");
+        Self { process, url: url.trim_end().to_owned() }
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -24,6 +24,9 @@
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ureq")]
+mod through_ureq;
+
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -44,6 +47,11 @@ pub use windlass_host::{
 };
 #[cfg(feature = "tls")]
 pub use windlass_host::{ServerTls, TlsOptions};
+
+#[cfg(feature = "ureq")]
+pub use through_ureq::through_ureq;
+#[cfg(feature = "ureq")]
+pub use ureq;
 
 /// A connected client.
 pub type Client = sync::Client<Blocking>;

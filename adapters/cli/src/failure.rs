@@ -1,9 +1,10 @@
 //! What went wrong, how it is told, and the exit code.
 
+use std::io;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use windlass::{CallError, Json, SendError};
+use windlass::{CallError, CloseReason, HttpFailure, Json, NegotiationError, SendError};
 use windlass_host::{ConnectError, Error, ServeError};
 
 use crate::screen;
@@ -13,7 +14,9 @@ use crate::screen;
 pub(crate) enum Kind {
     /// The words that were typed.
     Usage,
-    /// The server could not be started, is gone, or takes too long.
+    /// The server wants to be given credentials, or others.
+    Authorization,
+    /// The server could not be started or reached, is gone, or takes too long.
     Unreachable,
     /// The server answered with an error, or with what the protocol does not allow.
     Server,
@@ -25,7 +28,7 @@ impl Kind {
     fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 1,
-            // 3 is kept for authorization.
+            Self::Authorization => 3,
             Self::Unreachable => 4,
             Self::Server | Self::Tool => 5,
         }
@@ -34,6 +37,7 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Usage => "usage",
+            Self::Authorization => "authorization",
             Self::Unreachable => "unreachable",
             Self::Server => "server",
             Self::Tool => "tool",
@@ -51,15 +55,72 @@ pub(crate) struct Failure {
     data: Option<Json>,
     /// What the server said last on its standard error, if it did not get up.
     stderr: Vec<String>,
+    /// The status of HTTP, if it was one.
+    status: Option<u16>,
 }
 
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), code: None, data: None, stderr: Vec::new() }
+        Self { kind, message: message.into(), code: None, data: None, stderr: Vec::new(), status: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// The system does not give what a server needs.
+    pub(crate) fn of_the_system(error: io::Error) -> Self {
+        Self::new(Kind::Unreachable, format!("the server cannot start: {error}"))
+    }
+
+    /// An address that cannot be listened on.
+    pub(crate) fn not_bound(address: &str, error: &io::Error) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => "another program listens there; take another port, or 0 for any that is free",
+            io::ErrorKind::PermissionDenied => "ports below 1024 are not for everybody; take a higher one",
+            io::ErrorKind::AddrNotAvailable => "it is not one of this machine's; 127.0.0.1 is",
+            io::ErrorKind::InvalidInput => "write it as in 127.0.0.1:8080",
+            _ => "an address is written as in 127.0.0.1:8080",
+        };
+        let kind = if error.kind() == io::ErrorKind::InvalidInput { Kind::Usage } else { Kind::Unreachable };
+        Self::new(kind, format!("cannot listen on {address}: {error}; {advice}"))
+    }
+
+    /// A response that is no success.
+    fn of_http(failure: &HttpFailure, what: &str) -> Self {
+        let mut shown = failure.clone();
+        // A whole page is for a browser to show.
+        if shown.body.trim_start().starts_with('<') {
+            shown.body = "a web page, not a message".into();
+        }
+        let kind = match failure.status {
+            401 | 403 => Kind::Authorization,
+            // Whoever stands before the server says that it is not there.
+            502..=504 => Kind::Unreachable,
+            _ => Kind::Server,
+        };
+        let wanted: String = failure.www_authenticate.iter().map(|wanted| format!("; it asks for: {wanted}")).collect();
+        Self { status: Some(failure.status), ..Self::new(kind, format!("{what}{shown}{wanted}")) }
+    }
+
+    /// Says where it happened and what to do about it, for a server that has a URL.
+    pub(crate) fn at(mut self, url: &str) -> Self {
+        let advice = match (self.kind, self.status) {
+            (Kind::Usage | Kind::Tool, _) => return self,
+            (_, Some(401)) => "give credentials with --header 'Authorization: Bearer …', or --header-from VARIABLE",
+            (_, Some(502..=504)) => {
+                "a proxy stands before the server, which does not answer it; is the server running?"
+            }
+            (_, Some(403)) => "give other credentials, or ask whoever runs the server for more rights",
+            (_, Some(404 | 405)) => "is the path right? Servers are often at /mcp",
+            _ if self.message.contains("text/html") => "it is a web page, not an MCP server; is the path right?",
+            _ if self.message.contains("Connection refused") => "is the server running, and is the port right?",
+            _ if self.message.contains("certificate") => "if it is one of your own, trust its authority with --ca FILE",
+            _ => "",
+        };
+        let separator = if advice.is_empty() { "" } else { "; " };
+        self.message = format!("{url}: {}{separator}{advice}", self.message);
+        self
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -86,6 +147,9 @@ impl Failure {
         if let Some(data) = self.data.as_ref().and_then(|data| data.decode().ok()) {
             error["data"] = data;
         }
+        if let Some(status) = self.status {
+            error["httpStatus"] = status.into();
+        }
         if !self.stderr.is_empty() {
             error["stderr"] = self.stderr.clone().into();
         }
@@ -95,7 +159,11 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Error::Call(CallError::Http(failure)) = &error {
+            return Self::of_http(failure, "");
+        }
         let kind = match &error {
+            Error::Call(CallError::Transport(_) | CallError::NoResponse { .. }) => Kind::Unreachable,
             Error::Call(CallError::TimedOut { .. } | CallError::Closed(_)) => Kind::Unreachable,
             Error::NotSent(SendError::Closed | SendError::Full | SendError::NotReady) => Kind::Unreachable,
             _ => Kind::Server,
@@ -112,6 +180,9 @@ impl From<Error> for Failure {
 
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
+        if let CloseReason::Negotiation(NegotiationError::Http(failure)) = &error.reason {
+            return Self::of_http(failure, "the handshake failed: ");
+        }
         Self { stderr: error.stderr, ..Self::new(Kind::Unreachable, error.reason.to_string()) }
     }
 }
@@ -138,6 +209,24 @@ mod tests {
         assert_eq!(code(CallError::InvalidResponse("x".into()).into()), 5);
         assert_eq!(code(SendError::NotSupported { method: "m".into(), capability: "c" }.into()), 5);
         assert_eq!(Failure::usage("x").kind.exit_code(), 1);
+    }
+
+    #[test]
+    fn a_status_of_http_has_its_code_and_advice() {
+        let failed = |status, body: &str| {
+            let mut failure = HttpFailure::new(status);
+            failure.body = body.into();
+            failure.www_authenticate = vec!["Bearer".into()];
+            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at("http://h")
+        };
+        for (status, code, part) in [(401, 3, "--header"), (403, 3, "rights"), (404, 5, "/mcp"), (502, 4, "proxy")] {
+            let failure = failed(status, "no");
+            assert_eq!(failure.kind.exit_code(), code, "{failure:?}");
+            assert!(failure.message.starts_with("http://h: ") && failure.message.contains(part), "{failure:?}");
+            assert_eq!(failure.to_json()["error"]["httpStatus"], status);
+        }
+        assert!(failed(401, "no").message.contains("it asks for: Bearer"));
+        assert!(!failed(404, " <!doctype html>").message.contains("doctype"));
     }
 
     #[test]

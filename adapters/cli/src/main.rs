@@ -1,11 +1,13 @@
-//! The `windlass` command: talks to any Model Context Protocol server that can be started, on any of the runtimes that
-//! Windlass has an adapter for, and is a small server itself.
+//! The `windlass` command: talks to any Model Context Protocol server that can be started or has a URL, on any of the
+//! runtimes that Windlass has an adapter for, and is a small server itself.
 //!
 //! | module | what |
 //! |---|---|
 //! | `usage` | what was typed, as a value |
 //! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
 //! | `session` | what a run has at hand: where to print, what to connect to |
+//! | `address` | a URL, headers and certificates as something to connect to |
+//! | `interrupt` | Ctrl-C |
 //! | `runtimes` | the commands and the demo server, once for every runtime |
 //! | `tour` | what is shown when nothing was typed |
 //! | `listing`, `result`, `ordered`, `table` | how it looks |
@@ -19,6 +21,8 @@
 // The adapters are for Unix as yet; elsewhere this is a program that says so.
 
 #[cfg(unix)]
+mod address;
+#[cfg(unix)]
 mod arguments;
 #[cfg(unix)]
 mod ask;
@@ -30,6 +34,8 @@ mod demo;
 mod failure;
 #[cfg(unix)]
 mod form;
+#[cfg(unix)]
+mod interrupt;
 #[cfg(unix)]
 mod listing;
 #[cfg(unix)]
@@ -69,7 +75,7 @@ fn perform(invocation: usage::Invocation) -> Result<(), failure::Failure> {
     match invocation {
         Invocation::Help => session::print(usage::HELP),
         Invocation::Version => session::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
-        Invocation::Serve(runtime) => return runtimes::serve(runtime),
+        Invocation::Serve(runtime, place) => return runtimes::serve(runtime, place),
         Invocation::Client(request, options) => {
             let session = session::Session::new(request, options)?;
             return runtimes::client(session);

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::usage::Runtime;
+use crate::usage::{Place, Runtime};
 
 /// Runs a client command.
 pub(crate) fn client(session: Session) -> Result<(), Failure> {
@@ -16,44 +16,48 @@ pub(crate) fn client(session: Session) -> Result<(), Failure> {
     }
 }
 
-/// Is the demo server until its client is done.
-pub(crate) fn serve(runtime: Runtime) -> Result<(), Failure> {
-    crate::demo::greet_people();
+/// Is the demo server until its client is done, or until Ctrl-C.
+pub(crate) fn serve(runtime: Runtime, place: Place) -> Result<(), Failure> {
+    if place == Place::Stdio {
+        crate::demo::greet_people();
+    }
     match runtime {
-        Runtime::Blocking => blocking::serve(),
-        Runtime::Mio => mio::serve(),
-        Runtime::Tokio => tokio::serve(),
-        Runtime::AsyncStd => async_std::serve(),
-        Runtime::Smol => smol::serve(),
+        Runtime::Blocking => blocking::serve(place),
+        Runtime::Mio => mio::serve(place),
+        Runtime::Tokio => tokio::serve(place),
+        Runtime::AsyncStd => async_std::serve(place),
+        Runtime::Smol => smol::serve(place),
     }
 }
 
 /// Makes the module of one runtime from: its name; the adapter's crate; `async` for functions, if any; `async move` for
-/// closures, if any; `.await`, if any; how to pause; how to ask the user.
+/// closures, if any; `.await`, if any; how to pause; how to ask the user; how to
+/// wait for Ctrl-C.
 macro_rules! runtime {
     (
         $name:ident, $adapter:ident, [$($async:tt)*], [$($async_move:tt)*], [$($await:tt)*],
-        pause: $pause:expr, ask: $ask:expr
+        pause: $pause:expr, ask: $ask:expr, interrupt: $interrupt:expr
     ) => {
         mod $name {
             use std::time::Instant;
 
-            use $adapter::{Client, Context, Error, Server, run};
+            use $adapter::{Client, Context, Error, HttpListener, Server, ServerBuilder, run};
             use windlass::model::CallToolResult;
             use windlass::server::HandlerError;
 
             use crate::demo::{self, chart, code_review, convert, countdown, echo, greet, guide, word_count};
             use crate::failure::{Failure, Kind};
+            use crate::interrupt::Interrupt;
             use crate::listing::{self, Listing};
             use crate::session::{self, Session};
             use crate::tour;
-            use crate::usage::{Request, ToolCall};
+            use crate::usage::{Place, Request, ToolCall};
 
             pub(super) fn client(session: Session) -> Result<(), Failure> {
-                run(perform(session))
+                run(perform(&session)).map_err(|failure| session.advise(failure))
             }
 
-            $($async)* fn perform(session: Session) -> Result<(), Failure> {
+            $($async)* fn perform(session: &Session) -> Result<(), Failure> {
                 let (screen, notified, skipped) =
                     (session.screen.clone(), session.screen.clone(), session.screen.clone());
                 let client = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
@@ -64,13 +68,13 @@ macro_rules! runtime {
                     })
                     .on_notification(move |notification| notified.notification(&notification))
                     .on_malformed(move |detail| skipped.note(&format!("skipped what is no message: {detail}")))
-                    .connect(session.command())
+                    .connect(session.connector()?)
                     $($await)*?;
                 let outcome = match &session.request {
-                    Request::Tour => tour(&client, &session)$($await)*,
-                    Request::List(_) => list(&client, &session)$($await)*,
-                    Request::Call(_, tool_call) => call(&client, &session, tool_call.clone())$($await)*,
-                    Request::Ping(_) => ping(&client, &session)$($await)*,
+                    Request::Tour => tour(&client, session)$($await)*,
+                    Request::List(_) => list(&client, session)$($await)*,
+                    Request::Call(_, tool_call) => call(&client, session, tool_call.clone())$($await)*,
+                    Request::Ping(_) => ping(&client, session)$($await)*,
                 };
                 // Whatever came of it, nothing of the server is left behind.
                 client.close()$($await)*;
@@ -133,12 +137,28 @@ macro_rules! runtime {
                 Ok(())
             }
 
-            pub(super) fn serve() -> Result<(), Failure> {
-                run(serve_demo())
+            pub(super) fn serve(place: Place) -> Result<(), Failure> {
+                run(serve_demo(place))
             }
 
-            $($async)* fn serve_demo() -> Result<(), Failure> {
-                Server::builder(demo::NAME, env!("CARGO_PKG_VERSION"))
+            $($async)* fn serve_demo(place: Place) -> Result<(), Failure> {
+                match place {
+                    Place::Stdio => Ok(demo()?.serve_stdio()$($await)*?),
+                    Place::Http(address) => {
+                        let interrupt = Interrupt::new().map_err(Failure::of_the_system)?;
+                        let listener = HttpListener::bind(&address).map_err(|error| Failure::not_bound(&address, &error))?;
+                        let url = listener.url("/mcp");
+                        let server = demo()?.start_http(listener).map_err(Failure::of_the_system)?;
+                        session::print(&format!("{url}\n"));
+                        demo::greet_people_at(&url);
+                        $interrupt(interrupt)$($await)*;
+                        Ok(server.close()$($await)*?)
+                    }
+                }
+            }
+
+            fn demo() -> Result<ServerBuilder, Failure> {
+                let builder = Server::builder(demo::NAME, env!("CARGO_PKG_VERSION"))
                     .instructions(demo::INSTRUCTIONS)
                     .tool(echo::definition(), |_, arguments| $($async_move)* { echo::run(arguments) })
                     .tool(word_count::definition(), |_, arguments| $($async_move)* { word_count::run(&arguments) })
@@ -161,10 +181,8 @@ macro_rules! runtime {
                     })
                     .prompt_completion(code_review::NAME, "language", |_, asked| {
                         $($async_move)* { Ok(code_review::complete(&asked)) }
-                    })
-                    .serve_stdio()
-                    $($await)*?;
-                Ok(())
+                    });
+                Ok(builder)
             }
 
             /// The one handler that has to wait.
@@ -183,17 +201,23 @@ macro_rules! runtime {
     };
 }
 
-runtime!(blocking, windlass_blocking, [], [], [], pause: std::thread::sleep, ask: crate::ask::user);
-runtime!(mio, windlass_mio, [], [], [], pause: std::thread::sleep, ask: crate::ask::user);
+runtime!(
+    blocking, windlass_blocking, [], [], [],
+    pause: std::thread::sleep, ask: crate::ask::user, interrupt: Interrupt::wait
+);
+runtime!(
+    mio, windlass_mio, [], [], [],
+    pause: std::thread::sleep, ask: crate::ask::user, interrupt: Interrupt::wait
+);
 runtime!(
     tokio, windlass_tokio, [async], [async move], [.await],
-    pause: ::tokio::time::sleep, ask: crate::ask::user_aside
+    pause: ::tokio::time::sleep, ask: crate::ask::user_aside, interrupt: Interrupt::wait_aside
 );
 runtime!(
     async_std, windlass_async_std, [async], [async move], [.await],
-    pause: ::async_std::task::sleep, ask: crate::ask::user_aside
+    pause: ::async_std::task::sleep, ask: crate::ask::user_aside, interrupt: Interrupt::wait_aside
 );
 runtime!(
     smol, windlass_smol, [async], [async move], [.await],
-    pause: ::smol::Timer::after, ask: crate::ask::user_aside
+    pause: ::smol::Timer::after, ask: crate::ask::user_aside, interrupt: Interrupt::wait_aside
 );

@@ -8,13 +8,13 @@ use std::time::Duration;
 use serde::Serialize;
 use windlass::client::{ClientConfig, Peer};
 use windlass::model::CallToolResult;
-use windlass_host::Command;
+use windlass_host::{Command, Connector};
 
 use crate::failure::{Failure, Kind};
 use crate::listing::{Introduction, Listing, introduction};
 use crate::screen::Screen;
-use crate::usage::{Options, Request, Runtime, ServerCommand};
-use crate::{ask, result};
+use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
+use crate::{address, ask, result};
 
 /// How long to wait where a person may be asked before the server can answer: people have to think.
 const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
@@ -31,7 +31,7 @@ pub(crate) struct Session {
     pub(crate) request: Request,
     pub(crate) options: Options,
     pub(crate) screen: Arc<Screen>,
-    server: ServerCommand,
+    server: ServerPlace,
 }
 
 impl Session {
@@ -43,10 +43,24 @@ impl Session {
         Ok(Self { request, options, screen: Arc::new(Screen::new()), server })
     }
 
-    /// How to start the server. What it says on its standard error is shown at once.
-    pub(crate) fn command(&self) -> Command {
-        let screen = self.screen.clone();
-        Command::new(&self.server.program).args(&self.server.arguments).on_stderr(move |line| screen.note(line))
+    /// How to get to the server. What one that we start says on its standard error is shown at once.
+    pub(crate) fn connector(&self) -> Result<Connector, Failure> {
+        match &self.server {
+            ServerPlace::Command(command) => {
+                let screen = self.screen.clone();
+                let command = Command::new(&command.program).args(&command.arguments);
+                Ok(command.on_stderr(move |line| screen.note(line)).into())
+            }
+            ServerPlace::Url(url) => Ok(address::target(url, &self.options.http)?.into()),
+        }
+    }
+
+    /// Adds what to do about a failure, as far as it can be known here.
+    pub(crate) fn advise(&self, failure: Failure) -> Failure {
+        match &self.server {
+            ServerPlace::Command(_) => failure,
+            ServerPlace::Url(url) => failure.at(url),
+        }
     }
 
     /// Sets the client up by the options.
@@ -101,11 +115,11 @@ impl Session {
 }
 
 /// This program, as the demo server on the same runtime.
-fn ourselves(runtime: Runtime) -> Result<ServerCommand, Failure> {
+fn ourselves(runtime: Runtime) -> Result<ServerPlace, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Unreachable, format!("this program cannot find itself: {error}")))?;
     let arguments = ["serve", "--runtime", runtime.name()].map(OsString::from).to_vec();
-    Ok(ServerCommand { program: program.into_os_string(), arguments })
+    Ok(ServerPlace::Command(ServerCommand { program: program.into_os_string(), arguments }))
 }
 
 fn print_json(value: &impl Serialize) {

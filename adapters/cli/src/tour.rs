@@ -31,7 +31,7 @@ pub(crate) fn opening(options: &Options, listing: &Listing) -> String {
 }
 
 pub(crate) const CLOSING: &str = "
-Any other server works the same way: windlass list -- COMMAND ARGS…
+Any other server works the same way: windlass list -- COMMAND ARGS…, or windlass list URL
 More: windlass help
 ";
 

@@ -14,11 +14,17 @@ windlass talks to Model Context Protocol servers, on the runtime of your choice.
 
 usage
   windlass                                      a tour with the embedded demo server
-  windlass list -- COMMAND ARGS…                what a server offers
-  windlass call TOOL [ARGUMENT…] -- COMMAND …   call a tool, with its progress shown live
-  windlass ping -- COMMAND ARGS…                is the server there, and how fast
+  windlass list SERVER                          what a server offers
+  windlass call TOOL [ARGUMENT…] SERVER         call a tool, with its progress shown live
+  windlass ping SERVER                          is the server there, and how fast
   windlass serve                                be the demo server, on standard input and output
+  windlass serve --http ADDRESS                 be it over HTTP, at an address such as 127.0.0.1:8080; port 0 takes
+                                                any that is free; its URL is printed, and Ctrl-C ends it
   windlass help | --version
+
+the SERVER
+  -- COMMAND ARGS…   a program to start, which speaks on its standard input and output; it comes last
+  URL                one that is reached over HTTP: http://… or https://…
 
 arguments of a tool
   key=value      read as the type that the tool's schema gives to the key
@@ -32,15 +38,24 @@ options, before the `--`
                      server may ask you something first
   --json             print the whole result as JSON; an error is one line of JSON on standard error
 
+options for a URL
+  --header 'NAME: VALUE'  send this header with every request; may be given more than once
+  --header-from VARIABLE  the same, with `NAME: VALUE` taken from an environment variable, so that a secret is neither
+                          in the history of your shell nor in the list of processes
+  --ca FILE               trust the certificate authorities in this PEM file as well
+  --insecure              trust any certificate, for tests: whoever is in between can read and change everything
+Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, as curl does.
+
 Results go to standard output; progress, logs and what the server says on its standard error go to standard error.
 A server gets the essentials of the environment only; for more, start it with `env`: `-- env TOKEN=… COMMAND …`.
 
 exit codes
-  0 done   1 wrong usage   3 authorization (reserved)   4 the server cannot be reached, is gone or takes too long
+  0 done   1 wrong usage   3 the server wants other credentials   4 it cannot be reached, is gone or takes too long
   5 the tool reported an error, or the server answered with one
 
-example
+examples
   windlass call countdown steps=10 -- windlass serve
+  windlass call countdown steps=10 http://127.0.0.1:8080/mcp
 ";
 
 /// What to do.
@@ -49,7 +64,7 @@ pub(crate) enum Invocation {
     Help,
     Version,
     /// Be the demo server.
-    Serve(Runtime),
+    Serve(Runtime, Place),
     /// Be a client.
     Client(Request, Options),
 }
@@ -59,9 +74,24 @@ pub(crate) enum Invocation {
 pub(crate) enum Request {
     /// Show around, with the demo server.
     Tour,
-    List(ServerCommand),
-    Call(ServerCommand, ToolCall),
-    Ping(ServerCommand),
+    List(ServerPlace),
+    Call(ServerPlace, ToolCall),
+    Ping(ServerPlace),
+}
+
+/// Where the demo server is to be found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    Stdio,
+    /// The address to listen on.
+    Http(String),
+}
+
+/// How to get to the server.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ServerPlace {
+    Command(ServerCommand),
+    Url(String),
 }
 
 /// How to start the server.
@@ -86,6 +116,36 @@ pub(crate) struct Options {
     /// How long to wait for an answer; zero for ever.
     pub(crate) timeout: Option<Duration>,
     pub(crate) json: bool,
+    pub(crate) http: HttpOptions,
+}
+
+/// How to reach a URL.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct HttpOptions {
+    pub(crate) headers: Vec<GivenHeader>,
+    /// Files with certificate authorities.
+    pub(crate) authorities: Vec<String>,
+    pub(crate) insecure: bool,
+}
+
+/// Headers may be secrets.
+impl std::fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpOptions")
+            .field("headers", &self.headers.len())
+            .field("authorities", &self.authorities)
+            .field("insecure", &self.insecure)
+            .finish()
+    }
+}
+
+/// A header to send.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum GivenHeader {
+    /// As it was typed.
+    Line(String),
+    /// In this variable of the environment.
+    Variable(String),
 }
 
 /// The adapter to run on.
@@ -115,8 +175,9 @@ impl Runtime {
 
 /// Reads the words that follow the program's name. An error says what is wrong and what to do.
 pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
-    let (ours, server) = split(words);
+    let (ours, command) = split(words);
     let mut typed = Typed::read(ours)?;
+    let server = typed.server(command)?;
     if typed.help || typed.first() == Some("help") {
         return Ok(Invocation::Help);
     }
@@ -126,10 +187,13 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
     let Some(command) = typed.next() else {
         typed.refuse_json("the tour")?;
         return match server {
-            None => Ok(Invocation::Client(Request::Tour, typed.options)),
-            Some(_) => Err("there is a server's command after `--`, but nothing to do with it; \
-                            say `list`, `call TOOL` or `ping` before it"
-                .into()),
+            None => {
+                typed.refuse_http_options("the tour")?;
+                Ok(Invocation::Client(Request::Tour, typed.options))
+            }
+            Some(_) => {
+                Err("there is a server, but nothing to do with it; say `list`, `call TOOL` or `ping` before it".into())
+            }
         };
     };
     let request = match command.as_str() {
@@ -137,26 +201,36 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
             typed.refuse_client_options()?;
             typed.refuse_rest("serve")?;
             return match server {
-                None => Ok(Invocation::Serve(typed.options.runtime)),
-                Some(_) => Err("`serve` is a server itself and takes no other server's command".into()),
+                None => Ok(Invocation::Serve(typed.options.runtime, typed.address.map_or(Place::Stdio, Place::Http))),
+                Some(_) => Err("`serve` is a server itself and takes no other server; \
+                                the address to listen on goes after `--http`"
+                    .into()),
             };
         }
         "list" => {
             typed.refuse_rest("list")?;
-            Request::List(server_command("list", server)?)
+            Request::List(needed("list", server)?)
         }
         "ping" => {
             typed.refuse_rest("ping")?;
-            Request::Ping(server_command("ping", server)?)
+            Request::Ping(needed("ping", server)?)
         }
         "call" => {
             let tool =
                 typed.next().ok_or("`call` needs the name of a tool, as in `windlass call echo text=hello -- …`")?;
             let arguments = Arguments::parse(&typed.words)?;
-            Request::Call(server_command("call TOOL", server)?, ToolCall { tool, arguments })
+            Request::Call(needed("call TOOL", server)?, ToolCall { tool, arguments })
         }
         other => return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help")),
     };
+    if typed.address.is_some() {
+        return Err("`--http` is an option of `serve`; a client takes the server's URL as it is".into());
+    }
+    if let Request::List(place) | Request::Call(place, _) | Request::Ping(place) = &request {
+        if matches!(place, ServerPlace::Command(_)) {
+            typed.refuse_http_options("a server that is started as a command")?;
+        }
+    }
     Ok(Invocation::Client(request, typed.options))
 }
 
@@ -173,13 +247,18 @@ fn split(words: &[OsString]) -> (&[OsString], Option<&[OsString]>) {
     }
 }
 
-fn server_command(command: &str, server: Option<&[OsString]>) -> Result<ServerCommand, String> {
-    match server {
-        Some([program, arguments @ ..]) => {
-            Ok(ServerCommand { program: program.clone(), arguments: arguments.to_vec() })
-        }
-        _ => Err(format!("which server? Put its command after `--`, as in `windlass {command} -- windlass serve`")),
-    }
+fn needed(command: &str, server: Option<ServerPlace>) -> Result<ServerPlace, String> {
+    server.ok_or_else(|| {
+        format!(
+            "which server? Put its command after `--`, as in `windlass {command} -- windlass serve`, \
+             or give its URL, as in `windlass {command} http://127.0.0.1:8080/mcp`"
+        )
+    })
+}
+
+fn is_url(word: &str) -> bool {
+    let is_scheme = |scheme: &str| word.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    is_scheme("http://") || is_scheme("https://")
 }
 
 /// Our words, with the options sorted out.
@@ -191,6 +270,10 @@ struct Typed {
     version: bool,
     /// Options that only a client has, as far as they were given.
     client_options: Vec<&'static str>,
+    /// Options that only make sense with a URL, as far as they were given.
+    http_options: Vec<&'static str>,
+    /// Where to listen.
+    address: Option<String>,
 }
 
 impl Typed {
@@ -221,10 +304,27 @@ impl Typed {
                     typed.options.timeout = Some(timeout(value()?)?);
                     typed.client_options.push("--timeout");
                 }
+                "--http" => typed.address = Some(value()?.to_owned()),
+                "--header" => {
+                    typed.options.http.headers.push(GivenHeader::Line(value()?.to_owned()));
+                    typed.http_options.push("--header");
+                }
+                "--header-from" => {
+                    typed.options.http.headers.push(GivenHeader::Variable(value()?.to_owned()));
+                    typed.http_options.push("--header-from");
+                }
+                "--ca" => {
+                    typed.options.http.authorities.push(value()?.to_owned());
+                    typed.http_options.push("--ca");
+                }
                 _ if attached.is_some() => return Err(format!("there is no option `{name}` that takes a value")),
                 "--json" => {
                     typed.options.json = true;
                     typed.client_options.push("--json");
+                }
+                "--insecure" => {
+                    typed.options.http.insecure = true;
+                    typed.http_options.push("--insecure");
                 }
                 "--help" | "-h" => typed.help = true,
                 "--version" | "-V" => typed.version = true,
@@ -232,6 +332,29 @@ impl Typed {
             }
         }
         Ok(typed)
+    }
+
+    /// Takes the server out of the words: a URL among them, or the command after the dashes.
+    fn server(&mut self, command: Option<&[OsString]>) -> Result<Option<ServerPlace>, String> {
+        let url = self.words.iter().position(|word| is_url(word)).map(|at| self.words.remove(at));
+        if let (Some(url), Some(other)) = (&url, self.words.iter().find(|word| is_url(word))) {
+            return Err(format!("there are two servers, {url} and {other}; one is enough"));
+        }
+        match (url, command) {
+            (None, None | Some([])) => Ok(None),
+            (Some(url), None | Some([])) => Ok(Some(ServerPlace::Url(url))),
+            (Some(url), Some(_)) => {
+                Err(format!("there are two servers, {url} and a command after `--`; one is enough"))
+            }
+            (None, Some([program, arguments @ ..])) => match program.to_str().filter(|word| is_url(word)) {
+                Some(url) if arguments.is_empty() => Ok(Some(ServerPlace::Url(url.to_owned()))),
+                Some(_) => Err("nothing follows a server's URL; options go before the `--`".into()),
+                None => Ok(Some(ServerPlace::Command(ServerCommand {
+                    program: program.clone(),
+                    arguments: arguments.to_vec(),
+                }))),
+            },
+        }
     }
 
     fn first(&self) -> Option<&str> {
@@ -245,7 +368,9 @@ impl Typed {
     fn refuse_rest(&self, command: &str) -> Result<(), String> {
         match self.first() {
             None => Ok(()),
-            Some(word) => Err(format!("`{command}` takes no `{word}`; a server's command goes after `--`")),
+            Some(word) => Err(format!(
+                "`{command}` takes no `{word}`; a server's command goes after `--`, and a URL begins with http://"
+            )),
         }
     }
 
@@ -253,8 +378,15 @@ impl Typed {
         if self.options.json { Err(format!("`--json` is for list, call and ping, not for {what}")) } else { Ok(()) }
     }
 
+    fn refuse_http_options(&self, what: &str) -> Result<(), String> {
+        match self.http_options.first() {
+            None => Ok(()),
+            Some(option) => Err(format!("`{option}` is for servers that are reached by a URL, not for {what}")),
+        }
+    }
+
     fn refuse_client_options(&self) -> Result<(), String> {
-        match self.client_options.first() {
+        match self.client_options.iter().chain(&self.http_options).next() {
             None => Ok(()),
             Some(option) => Err(format!("`{option}` is an option of clients; `serve` follows its client")),
         }
@@ -298,9 +430,13 @@ mod tests {
         read(line).expect_err(line)
     }
 
-    fn server(line: &str) -> ServerCommand {
+    fn server(line: &str) -> ServerPlace {
         let mut words = line.split_whitespace().map(OsString::from);
-        ServerCommand { program: words.next().unwrap(), arguments: words.collect() }
+        ServerPlace::Command(ServerCommand { program: words.next().unwrap(), arguments: words.collect() })
+    }
+
+    fn url(url: &str) -> ServerPlace {
+        ServerPlace::Url(url.to_owned())
     }
 
     #[test]
@@ -326,6 +462,7 @@ mod tests {
             negotiation: Negotiation::Legacy,
             timeout: Some(Duration::from_millis(1_500)),
             json: true,
+            http: HttpOptions::default(),
         };
         for line in [
             "--runtime async-std --era legacy --timeout 1.5 --json ping -- s",
@@ -344,8 +481,34 @@ mod tests {
     }
 
     #[test]
-    fn serving_has_a_runtime_and_nothing_else() {
-        assert_eq!(read("serve --runtime mio"), Ok(Invocation::Serve(Runtime::Mio)));
+    fn a_url_is_a_server_wherever_a_command_may_be() {
+        for line in ["list http://h/mcp", "list -- http://h/mcp", "http://h/mcp list", "list http://h/mcp --"] {
+            let expected = Invocation::Client(Request::List(url("http://h/mcp")), Options::default());
+            assert_eq!(read(line), Ok(expected), "{line}");
+        }
+        for line in ["call echo text=1 https://h/?a=b", "call https://h/?a=b echo text=1"] {
+            let Ok(Invocation::Client(Request::Call(server, call), _)) = read(line) else { panic!("{line}") };
+            assert_eq!((server, call.tool.as_str()), (url("https://h/?a=b"), "echo"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_url_has_options_of_its_own() {
+        let line = "ping HTTPS://h --header A:b --header-from TOKEN --ca x.pem --ca y.pem --insecure";
+        let Ok(Invocation::Client(_, options)) = read(line) else { panic!() };
+        let headers = vec![GivenHeader::Line("A:b".into()), GivenHeader::Variable("TOKEN".into())];
+        let authorities = vec!["x.pem".into(), "y.pem".into()];
+        assert!(!format!("{options:?}").contains("A:b"), "a header may be a secret");
+        assert_eq!(options.http, HttpOptions { headers, authorities, insecure: true });
+    }
+
+    #[test]
+    fn serving_has_a_runtime_and_a_place_and_nothing_else() {
+        assert_eq!(read("serve --runtime mio"), Ok(Invocation::Serve(Runtime::Mio, Place::Stdio)));
+        let http = Place::Http("127.0.0.1:0".into());
+        assert_eq!(read("serve --http 127.0.0.1:0"), Ok(Invocation::Serve(Runtime::Blocking, http)));
+        assert!(complaint("serve http://127.0.0.1:0").contains("--http"));
+        assert!(complaint("serve --ca x").contains("--ca"));
         assert!(complaint("serve --json").contains("--json"));
         assert!(complaint("serve --era legacy").contains("--era"));
         assert!(complaint("serve -- x").contains("serve"));
@@ -368,6 +531,13 @@ mod tests {
             ("list npx", "after `--`"),
             ("call -- s", "name of a tool"),
             ("-- s", "`list`"),
+            ("http://h", "`list`"),
+            ("list http://h -- s", "two servers"),
+            ("list http://h http://i", "two servers"),
+            ("list -- http://h --json", "before the `--`"),
+            ("list --http 127.0.0.1:0 -- s", "`serve`"),
+            ("list --insecure -- s", "`--insecure`"),
+            ("--header a:b", "the tour"),
             ("--json", "the tour"),
             ("list --frob -- s", "`--frob`"),
             ("list --frob=1 -- s", "`--frob`"),

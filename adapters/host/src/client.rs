@@ -165,7 +165,13 @@ impl<A> ClientCore<A> {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
                 target.config.answers_challenges = on_challenge.is_some();
-                let machine = HttpClient::new(config, target.config, clock.now());
+                let machine = match target.carriage {
+                    None => HttpClient::new(config, target.config, clock.now()),
+                    Some(carriage) => {
+                        let carrier = (carriage.0)(clock, wake.clone());
+                        HttpClient::through(carrier, config, target.config, clock.now())
+                    }
+                };
                 let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
                 hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
                 hub

@@ -21,7 +21,8 @@ pub mod server;
 mod url;
 
 pub use client::{
-    ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpOneShot, HttpRequest,
+    Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpOneShot,
+    HttpRequest,
 };
 pub use server::{HttpServer, HttpServerConfig};
 pub use url::{Url, UrlError};

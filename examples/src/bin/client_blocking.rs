@@ -1,14 +1,15 @@
-//! A guest of the tea house: a client that starts a server and uses all that it offers, on plain threads.
+//! A guest of the tea house: a client that starts a server, or goes to its URL, and uses all that it offers, on plain threads.
 //!
 //! To run it: `cargo build -p windlass-examples && target/debug/client_blocking target/debug/server_blocking`. With `--legacy`
-//! before the server's name they speak the older era of the protocol; nothing else differs.
+//! before the server's name they speak the older era of the protocol; nothing else differs. The URL of a server that runs
+//! already, such as `server_blocking --http 127.0.0.1:0` prints, goes in place of its name.
 
 use std::time::Duration;
 
 use serde_json::json;
 use windlass_blocking::client::{Negotiation, ServerNotification};
 use windlass_blocking::model::*;
-use windlass_blocking::{Client, Command, RpcError, run};
+use windlass_blocking::{Client, Command, Connector, HttpTarget, RpcError, run};
 
 /// The server has a question for the user. A real client would show the form.
 fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
@@ -20,12 +21,16 @@ fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
 fn example() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).peekable();
     let legacy = arguments.next_if_eq("--legacy").is_some();
-    let server = Command::new(arguments.next().ok_or("usage: client_blocking [--legacy] SERVER ARGUMENTS…")?);
+    let server = arguments.next().ok_or("usage: client_blocking [--legacy] URL, or SERVER ARGUMENTS…")?;
+    let server: Connector = match server.starts_with("http") {
+        true => HttpTarget::new(&server)?.into(),
+        false => Command::new(server).args(arguments).into(),
+    };
     let client = Client::builder("guest", "1.0.0")
         .negotiation(if legacy { Negotiation::Legacy } else { Negotiation::Automatic })
         .on_elicit(answer)
         .on_notification(|notification| println!("notified: {notification:?}"))
-        .connect(server.args(arguments))?;
+        .connect(server)?;
     println!("connected: {}", client.peer().version);
     client.set_log_level(LoggingLevel::Info)?;
     println!("tools: {:?}", client.list_tools()?.iter().map(Tool::display_name).collect::<Vec<_>>());

@@ -1,14 +1,15 @@
-//! A guest of the tea house: a client that starts a server and uses all that it offers, on tokio.
+//! A guest of the tea house: a client that starts a server, or goes to its URL, and uses all that it offers, on tokio.
 //!
 //! To run it: `cargo build -p windlass-examples && target/debug/client_tokio target/debug/server_tokio`. With `--legacy`
-//! before the server's name they speak the older era of the protocol; nothing else differs.
+//! before the server's name they speak the older era of the protocol; nothing else differs. The URL of a server that runs
+//! already, such as `server_tokio --http 127.0.0.1:0` prints, goes in place of its name.
 
 use std::time::Duration;
 
 use serde_json::json;
 use windlass_tokio::client::{Negotiation, ServerNotification};
 use windlass_tokio::model::*;
-use windlass_tokio::{Client, Command, RpcError, run};
+use windlass_tokio::{Client, Command, Connector, HttpTarget, RpcError, run};
 
 /// The server has a question for the user. A real client would show the form.
 async fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
@@ -20,12 +21,16 @@ async fn answer(question: ElicitParams) -> Result<ElicitResult, RpcError> {
 async fn example() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).peekable();
     let legacy = arguments.next_if_eq("--legacy").is_some();
-    let server = Command::new(arguments.next().ok_or("usage: client_tokio [--legacy] SERVER ARGUMENTS…")?);
+    let server = arguments.next().ok_or("usage: client_tokio [--legacy] URL, or SERVER ARGUMENTS…")?;
+    let server: Connector = match server.starts_with("http") {
+        true => HttpTarget::new(&server)?.into(),
+        false => Command::new(server).args(arguments).into(),
+    };
     let client = Client::builder("guest", "1.0.0")
         .negotiation(if legacy { Negotiation::Legacy } else { Negotiation::Automatic })
         .on_elicit(answer)
         .on_notification(|notification| println!("notified: {notification:?}"))
-        .connect(server.args(arguments))
+        .connect(server)
         .await?;
     println!("connected: {}", client.peer().version);
     client.set_log_level(LoggingLevel::Info).await?;

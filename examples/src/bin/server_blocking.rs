@@ -3,6 +3,8 @@
 //! It has a tool that asks the user, reports progress, logs and returns structured output; a resource that changes; and
 //! a prompt whose argument completes. A client starts it and speaks with it over its standard streams. To run both:
 //! `cargo build -p windlass-examples && target/debug/client_blocking target/debug/server_blocking`
+//!
+//! With `--http 127.0.0.1:8080` it waits for clients at a URL instead, which it prints: port 0 takes any that is free.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 use windlass_blocking::model::*;
 use windlass_blocking::server::HandlerError;
-use windlass_blocking::{Context, ResourceRequest, ServeError, Server, run};
+use windlass_blocking::{Context, HttpListener, ResourceRequest, ServeError, Server, run};
 
 static CUPS_SERVED: AtomicU32 = AtomicU32::new(0);
 
@@ -55,12 +57,19 @@ fn moods(_: Context, typed: CompleteParams) -> Result<CompleteResult, HandlerErr
 fn example() -> Result<(), ServeError> {
     let properties = json!({"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}});
     let order = json!({"type": "object", "properties": properties, "required": ["tea"]});
-    Server::builder("tea-house", "1.0.0")
+    let tea_house = Server::builder("tea-house", "1.0.0")
         .tool(Tool::new("brew", order).with_description("Brews tea"), brew)
         .resource(Resource::new("tea://ledger", "ledger").with_mime_type("text/plain"), ledger)
         .prompt(Prompt::new("recommend").with_argument(PromptArgument::required("mood")), recommend)
-        .prompt_completion("recommend", "mood", moods)
-        .serve_stdio()
+        .prompt_completion("recommend", "mood", moods);
+    match std::env::args().skip_while(|argument| argument != "--http").nth(1) {
+        None => tea_house.serve_stdio(),
+        Some(address) => {
+            let listener = HttpListener::bind(address)?;
+            println!("{}", listener.url("/mcp"));
+            tea_house.serve_http(listener)
+        }
+    }
 }
 
 fn main() -> Result<(), ServeError> {

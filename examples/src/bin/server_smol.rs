@@ -3,6 +3,8 @@
 //! It has a tool that asks the user, reports progress, logs and returns structured output; a resource that changes; and
 //! a prompt whose argument completes. A client starts it and speaks with it over its standard streams. To run both:
 //! `cargo build -p windlass-examples && target/debug/client_smol target/debug/server_smol`
+//!
+//! With `--http 127.0.0.1:8080` it waits for clients at a URL instead, which it prints: port 0 takes any that is free.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 use windlass_smol::model::*;
 use windlass_smol::server::HandlerError;
-use windlass_smol::{Context, ResourceRequest, ServeError, Server, run};
+use windlass_smol::{Context, HttpListener, ResourceRequest, ServeError, Server, run};
 
 static CUPS_SERVED: AtomicU32 = AtomicU32::new(0);
 
@@ -55,13 +57,19 @@ async fn moods(_: Context, typed: CompleteParams) -> Result<CompleteResult, Hand
 async fn example() -> Result<(), ServeError> {
     let properties = json!({"tea": {"type": "string"}, "cups": {"type": "integer", "minimum": 1}});
     let order = json!({"type": "object", "properties": properties, "required": ["tea"]});
-    Server::builder("tea-house", "1.0.0")
+    let tea_house = Server::builder("tea-house", "1.0.0")
         .tool(Tool::new("brew", order).with_description("Brews tea"), brew)
         .resource(Resource::new("tea://ledger", "ledger").with_mime_type("text/plain"), ledger)
         .prompt(Prompt::new("recommend").with_argument(PromptArgument::required("mood")), recommend)
-        .prompt_completion("recommend", "mood", moods)
-        .serve_stdio()
-        .await
+        .prompt_completion("recommend", "mood", moods);
+    match std::env::args().skip_while(|argument| argument != "--http").nth(1) {
+        None => tea_house.serve_stdio().await,
+        Some(address) => {
+            let listener = HttpListener::bind(address)?;
+            println!("{}", listener.url("/mcp"));
+            tea_house.serve_http(listener).await
+        }
+    }
 }
 
 fn main() -> Result<(), ServeError> {

@@ -1,12 +1,14 @@
 //! The exchange seam: a program that makes requests of HTTP by its own means.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use windlass::client::{CallOptions, ClientEvent};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{ExchangeId, ExchangeOutput, Exchanges};
+use windlass::link::http::{Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HttpClient, HttpRequest};
 use windlass::model::{CallTool, CallToolParams};
-use windlass::{ConnError, ConnErrorKind, Instant};
+use windlass::{ConnError, ConnErrorKind, Instant, Machine, Output};
 
 use crate::talk::{DISCOVERED, config, http};
 
@@ -88,4 +90,60 @@ fn a_call_that_is_cancelled_before_its_request_was_made() {
     assert_eq!(said(&mut client), "Err(Cancelled)");
     assert_eq!(said(&mut client), "idle until None");
     assert!(client.is_idle());
+}
+
+/// Answers every request at once with what is due.
+struct Obliging {
+    due: VecDeque<&'static str>,
+    news: VecDeque<(ExchangeId, Carried, Instant)>,
+}
+
+impl Carrier for Obliging {
+    fn start(&mut self, exchange: ExchangeId, request: Arc<HttpRequest>) {
+        assert_eq!(request.method, "POST");
+        let Some(result) = self.due.pop_front() else { return };
+        let headers = Headers::from([("content-type", "application/json")]);
+        let at = Instant::ZERO;
+        self.news.push_back((exchange, Carried::Response { status: 200, headers }, at));
+        for part in result.as_bytes().chunks(7) {
+            self.news.push_back((exchange, Carried::Body(part.to_vec()), at));
+        }
+        self.news.push_back((exchange, Carried::End, at));
+    }
+
+    fn abort(&mut self, exchange: ExchangeId) {
+        let at = Instant::ZERO;
+        // Whatever still comes is ignored.
+        self.news.push_back((exchange, Carried::Failed(ConnError::new(ConnErrorKind::Broken, "given up")), at));
+    }
+
+    fn next(&mut self) -> Option<(ExchangeId, Carried, Instant)> {
+        self.news.pop_front()
+    }
+}
+
+#[test]
+fn a_carrier_makes_requests_in_place_of_connections() {
+    let discovered: &str = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#).leak();
+    let due = [discovered, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#].into();
+    let carrier = Obliging { due, news: VecDeque::new() };
+    let mut client: HttpClient<u32> = HttpClient::through(Box::new(carrier), config(), http(), Instant::ZERO);
+    assert!(matches!(client.poll(), Output::Event(ClientEvent::Ready(_))));
+    assert!(matches!(client.poll(), Output::Idle { deadline: None }));
+
+    client.call::<CallTool>(&CallToolParams::new("echo"), &CallOptions::new(), 7, Instant::ZERO).unwrap();
+    assert!(matches!(client.poll(), Output::Event(ClientEvent::Completed { token: 7, outcome: Ok(_), .. })));
+
+    client.call::<CallTool>(&CallToolParams::new("echo"), &CallOptions::new(), 8, Instant::ZERO).unwrap();
+    let Output::Idle { deadline: Some(deadline) } = client.poll() else { panic!("nobody answers this one") };
+    client.handle_timeout(deadline);
+    let late = client.poll();
+    assert!(matches!(late, Output::Event(ClientEvent::Completed { token: 8, outcome: Err(_), .. })), "{late:?}");
+    assert!(matches!(client.poll(), Output::Idle { deadline: None }));
+    assert!(client.is_idle());
+
+    client.close(deadline);
+    assert!(matches!(client.poll(), Output::Event(ClientEvent::Closed(_))));
+    assert!(matches!(client.poll(), Output::Idle { deadline: None }));
+    assert!(client.is_over());
 }

@@ -11,7 +11,7 @@ pub(crate) mod guide;
 mod png;
 pub(crate) mod word_count;
 
-use std::io::{IsTerminal, stdin};
+use std::io::{IsTerminal, stderr, stdin};
 
 use windlass::model::{CompleteParams, CompleteResult, ToolAnnotations};
 
@@ -31,6 +31,13 @@ pub(crate) fn greet_people() {
         screen::write(
             "windlass: a server waits for a client on standard input; try `windlass list -- windlass serve`\n",
         );
+    }
+}
+
+/// The same for a server that waits at a URL.
+pub(crate) fn greet_people_at(url: &str) {
+    if stderr().is_terminal() {
+        screen::write(&format!("windlass: try `windlass list {url}` in another terminal; Ctrl-C ends this one\n"));
     }
 }
 

@@ -42,7 +42,13 @@ impl Run {
 
 /// Runs `windlass` with these words. Nobody is there to answer questions.
 pub(crate) fn windlass(words: &[&str]) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_windlass")).args(words).stdin(Stdio::null()).output().unwrap();
+    windlass_with(words, &[])
+}
+
+/// The same, with these variables in its environment.
+pub(crate) fn windlass_with(words: &[&str], variables: &[(&str, &str)]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    let output = command.args(words).envs(variables.iter().copied()).stdin(Stdio::null()).output().unwrap();
     Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),

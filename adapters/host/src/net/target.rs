@@ -1,8 +1,12 @@
 //! Where a client finds its server.
 
-use windlass::link::http::{HeaderError, HttpClientConfig, UrlError};
+use std::fmt;
+use std::sync::Arc;
 
-use super::{DialOptions, ProxySettings};
+use windlass::link::http::{Carrier, HeaderError, HttpClientConfig, UrlError};
+
+use super::{DialOptions, ProxySettings, Wake};
+use crate::Clock;
 
 /// A server that is reached over HTTP.
 ///
@@ -16,6 +20,17 @@ use super::{DialOptions, ProxySettings};
 pub struct HttpTarget {
     pub(crate) config: HttpClientConfig,
     pub(crate) dial: DialOptions,
+    pub(crate) carriage: Option<Carriage>,
+}
+
+/// Makes a carrier for one client.
+#[derive(Clone)]
+pub(crate) struct Carriage(pub(crate) Arc<dyn Fn(Clock, Wake) -> Box<dyn Carrier> + Send + Sync>);
+
+impl fmt::Debug for Carriage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Carriage")
+    }
 }
 
 impl HttpTarget {
@@ -26,7 +41,7 @@ impl HttpTarget {
     /// When it is no URL that a client can use.
     pub fn new(url: &str) -> Result<Self, UrlError> {
         let dial = DialOptions::new().proxy(ProxySettings::from_environment());
-        Ok(Self { config: HttpClientConfig::new(url)?, dial })
+        Ok(Self { config: HttpClientConfig::new(url)?, dial, carriage: None })
     }
 
     /// Sends a header with every request: a token, for one.
@@ -50,6 +65,20 @@ impl HttpTarget {
     #[must_use]
     pub fn dial(mut self, dial: DialOptions) -> Self {
         self.dial = dial;
+        self
+    }
+
+    /// Has requests made by another HTTP library, in place of connections of ours: proxies, trust and timeouts of
+    /// connections are then its own affair, and [`dial`](Self::dial) changes nothing.
+    ///
+    /// `carriage` is called once for every client, with the clock by which to say when something came, and with what is
+    /// to be called, from any thread, when there is news.
+    #[must_use]
+    pub fn through(
+        mut self,
+        carriage: impl Fn(Clock, Arc<dyn Fn() + Send + Sync>) -> Box<dyn Carrier> + Send + Sync + 'static,
+    ) -> Self {
+        self.carriage = Some(Carriage(Arc::new(carriage)));
         self
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! one_shot    HttpOneShot: a client for one call
 //! machine     HttpClient: the exchanges on connections
+//! carrier     who makes exchanges in place of connections
 //! pool        which connection an exchange is on
 //! exchanges   Exchanges: the role on exchanges, whoever makes them
 //!  sending    from messages to exchanges, in the right order
@@ -14,6 +15,7 @@
 //! ```
 
 mod body;
+mod carrier;
 mod closing;
 mod config;
 mod connection;
@@ -30,6 +32,7 @@ mod sending;
 mod streams;
 mod tools;
 
+pub use carrier::{Carried, Carrier};
 pub use config::{HeaderError, HttpClientConfig};
 pub use exchange::ExchangeId;
 pub use exchanges::{ExchangeOutput, Exchanges};

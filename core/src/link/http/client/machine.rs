@@ -1,9 +1,11 @@
 //! The exchanges on connections of HTTP/1.1.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use serde::Serialize;
 
+use super::carrier::{Carried, Carrier};
 use super::config::{HeaderError, HttpClientConfig};
 use super::exchange::ExchangeId;
 use super::exchanges::{Control, Exchanges};
@@ -40,6 +42,8 @@ use crate::time::{Instant, earliest};
 pub struct HttpClient<T> {
     exchanges: Exchanges<T>,
     pool: Pool,
+    /// Who makes the requests, if it is not the pool.
+    carrier: Option<Box<dyn Carrier>>,
     now: Instant,
 }
 
@@ -50,7 +54,12 @@ impl<T> HttpClient<T> {
     }
 
     pub(super) fn on(exchanges: Exchanges<T>, now: Instant) -> Self {
-        Self { pool: Pool::new(&exchanges.http), exchanges, now }
+        Self { pool: Pool::new(&exchanges.http), exchanges, carrier: None, now }
+    }
+
+    /// The same, with requests made by somebody else: it never asks for a connection.
+    pub fn through(carrier: Box<dyn Carrier>, config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
+        Self { carrier: Some(carrier), ..Self::new(config, http, now) }
     }
 
     /// Starts a call.
@@ -237,6 +246,10 @@ impl<T> Machine for HttpClient<T> {
                 };
             }
             if !self.exchanges.advance() {
+                if let Some((exchange, news, at)) = self.carrier.as_mut().and_then(|carrier| carrier.next()) {
+                    self.take(exchange, news, at);
+                    continue;
+                }
                 return Output::Idle { deadline: earliest(self.exchanges.deadline(), self.pool.deadline()) };
             }
         }
@@ -245,6 +258,19 @@ impl<T> Machine for HttpClient<T> {
 
 impl<T> HttpClient<T> {
     fn control(&mut self, control: Control) {
+        if let Some(carrier) = &mut self.carrier {
+            match control {
+                Control::Start(exchange) => {
+                    // How fast it is sent is for the carrier to know.
+                    self.exchanges.request_sent(exchange);
+                    if let Some(request) = self.exchanges.request(exchange) {
+                        carrier.start(ExchangeId(exchange), request.clone());
+                    }
+                }
+                Control::Abort(exchange) => carrier.abort(ExchangeId(exchange)),
+            }
+            return;
+        }
         match control {
             Control::Start(exchange) => {
                 let Some(request) = self.exchanges.request(exchange).cloned() else { return };
@@ -254,6 +280,18 @@ impl<T> HttpClient<T> {
                 }
             }
             Control::Abort(exchange) => self.pool.abort(exchange, &mut self.exchanges, self.now),
+        }
+    }
+
+    /// Takes in what came of a request that was made elsewhere.
+    fn take(&mut self, exchange: ExchangeId, news: Carried, at: Instant) {
+        // It may have waited while other things happened.
+        self.now = self.now.max(at);
+        match news {
+            Carried::Response { status, headers } => self.exchanges.response(exchange, status, &headers, self.now),
+            Carried::Body(bytes) => self.exchanges.body(exchange, &bytes, self.now),
+            Carried::End => self.exchanges.end(exchange, self.now),
+            Carried::Failed(why) => self.exchanges.failed(exchange, why, self.now),
         }
     }
 }

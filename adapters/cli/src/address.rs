@@ -1,0 +1,77 @@
+//! A server's URL, with what belongs to it, as something to connect to.
+
+use windlass_host::{DialOptions, HttpTarget, ProxySettings, TlsOptions};
+
+use crate::failure::Failure;
+use crate::usage::{GivenHeader, HttpOptions};
+
+/// The server at this URL, to be reached as the options say.
+pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Failure> {
+    let target = HttpTarget::new(url).map_err(|error| Failure::usage(format!("{url} cannot be used: {error}")))?;
+    let mut tls = TlsOptions::new();
+    for file in &options.authorities {
+        let pem = std::fs::read(file).map_err(|error| Failure::usage(format!("{file} cannot be read: {error}")))?;
+        tls = tls.extra_ca_pem(&pem).map_err(|error| Failure::usage(format!("{file} cannot be used: {error}")))?;
+    }
+    if options.insecure {
+        tls = tls.danger_accept_any_certificate();
+    }
+    let mut target = target.dial(DialOptions::new().proxy(ProxySettings::from_environment()).tls(tls));
+    for header in &options.headers {
+        let (line, source) = match header {
+            GivenHeader::Line(line) => (line.clone(), "`--header`".to_owned()),
+            GivenHeader::Variable(name) => {
+                let missing = || Failure::usage(format!("the environment variable {name} is not set, or not UTF-8"));
+                (std::env::var(name).map_err(|_| missing())?, format!("the environment variable {name}"))
+            }
+        };
+        // What is wrong is told without the value: it may be a secret.
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| Failure::usage(format!("{source} takes `NAME: VALUE`, with a colon")))?;
+        let (name, value) = (name.trim(), value.trim());
+        target = target
+            .with_header(name, value)
+            .map_err(|error| Failure::usage(format!("{source}: the header `{name}` cannot be sent: {error}")))?;
+    }
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(url: &str, headers: &[&str]) -> String {
+        let headers = headers.iter().map(|line| GivenHeader::Line((*line).to_owned())).collect();
+        let options = HttpOptions { headers, ..HttpOptions::default() };
+        format!("{:?}", target(url, &options).expect_err(url))
+    }
+
+    #[test]
+    fn headers_are_taken_apart() {
+        let headers =
+            vec![GivenHeader::Line("Authorization: Bearer a:b".into()), GivenHeader::Line("X-Team:blue".into())];
+        let options = HttpOptions { headers, ..HttpOptions::default() };
+        let target = target("http://127.0.0.1:1/mcp", &options).unwrap();
+        let shown = format!("{target:?}");
+        assert!(shown.contains("Authorization") && shown.contains("X-Team") && !shown.contains("blue"), "{shown}");
+    }
+
+    #[test]
+    fn mistakes_are_told_without_secrets() {
+        assert!(complaint("http://", &[]).contains("cannot be used"));
+        assert!(complaint("http://h", &["hush"]).contains("NAME: VALUE"));
+        assert!(!complaint("http://h", &["hush"]).contains("hush"));
+        let reserved = complaint("http://h", &["Mcp-Method: hush"]);
+        assert!(reserved.contains("`Mcp-Method`") && !reserved.contains("hush"), "{reserved}");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let headers = vec![GivenHeader::Variable("WINDLASS_TEST_OF_NOTHING".into())];
+        let options = HttpOptions { headers, ..HttpOptions::default() };
+        assert!(format!("{:?}", target("http://h", &options)).contains("WINDLASS_TEST_OF_NOTHING"));
+        let options = HttpOptions { authorities: vec!["/nonexistent.pem".into()], ..HttpOptions::default() };
+        assert!(format!("{:?}", target("http://h", &options)).contains("/nonexistent.pem"));
+    }
+}
