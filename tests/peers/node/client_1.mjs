@@ -27,7 +27,9 @@ client.setNotificationHandler(ResourceUpdatedNotificationSchema, heard.updated);
 client.setNotificationHandler(ToolListChangedNotificationSchema, heard.toolsChanged);
 
 const isUrl = command.startsWith("http://");
-const transport = isUrl ? new StreamableHTTPClientTransport(new URL(command)) : new StdioClientTransport({ command, args });
+const transport = isUrl
+    ? new StreamableHTTPClientTransport(new URL(command))
+    : new StdioClientTransport({ command, args });
 // It tells the transport the revision, and nobody else.
 let negotiated;
 const setProtocolVersion = transport.setProtocolVersion?.bind(transport);

@@ -1,5 +1,6 @@
 // The client of the tests on the TypeScript SDK 2.x, against our server:
-// `client_2.mjs REVISION COMMAND ARGUMENTS…` or `client_2.mjs REVISION URL`. A modern revision is found out by the client itself; for a legacy one it is held to that era.
+// `client_2.mjs REVISION COMMAND ARGUMENTS…` or `client_2.mjs REVISION URL`. A modern
+// revision is found out by the client itself; for a legacy one it is held to that era.
 
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

@@ -1,6 +1,7 @@
 """The client of the tests on the Python SDK 2.x, against our server:
 
-`client_2.py REVISION COMMAND ARGUMENTS…` or `client_2.py REVISION URL`. A modern revision is found out by the client itself; for a legacy one it is held to that era.
+`client_2.py REVISION COMMAND ARGUMENTS…` or `client_2.py REVISION URL`. A modern revision is found out
+by the client itself; for a legacy one it is held to that era.
 """
 
 import sys

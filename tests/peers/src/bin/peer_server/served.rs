@@ -125,6 +125,7 @@ fn with_questions(builder: ServerBuilder) -> ServerBuilder {
     builder
         .tool(Tool::without_arguments("ask_user"), |context, _: Nothing| {
             answer!({
+                context.progress(1.0, None, Some("asking"));
                 let form = ElicitFormParams::new("Your name?").with_required_property("name", StringSchema::new());
                 let answer = context.elicit("name", form)?;
                 let name: Option<String> = answer.content.and_then(|content| content.get("name"));

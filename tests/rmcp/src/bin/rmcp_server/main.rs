@@ -1,8 +1,8 @@
 //! A server on rmcp that offers all that rmcp can, in both eras.
 //!
-//! `rmcp_server` speaks every revision, `rmcp_server --legacy` only those with a handshake. With `--http` it is reached over
-//! HTTP, and says first where; there, `--stateless` is without sessions, and `--json` with answers that are single documents
-//! if nothing has to be said before them.
+//! `rmcp_server` speaks every revision, `rmcp_server --legacy` only those with a handshake. With `--http` it is reached
+//! over HTTP, and says first where; there, `--stateless` is without sessions, and `--json` with answers that are single
+//! documents if nothing has to be said before them.
 
 // The peer marks sampling, roots and logging as on their way out; here they are what is tested.
 #![allow(deprecated)]
