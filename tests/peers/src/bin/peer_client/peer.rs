@@ -29,7 +29,7 @@ enum Place {
     /// It is a program to be started.
     Program(String, Vec<String>),
     /// It is there already.
-    Url(HttpTarget),
+    Url(Box<HttpTarget>),
 }
 
 impl Peer {
@@ -52,7 +52,7 @@ impl Peer {
         let expected = revision(&next("the expected revision")?)?;
         let program = next("the program or the URL")?;
         let place = if program.starts_with("http://") {
-            Place::Url(HttpTarget::new(&program).map_err(|error| format!("{program}: {error}"))?)
+            Place::Url(Box::new(HttpTarget::new(&program).map_err(|error| format!("{program}: {error}"))?))
         } else {
             Place::Program(program, words.collect())
         };
@@ -66,7 +66,7 @@ impl Peer {
             Place::Program(program, arguments) => {
                 Command::new(program).args(arguments).env("PEER_GREETING", "hello").inherit_stderr().into()
             }
-            Place::Url(target) => target.clone().into(),
+            Place::Url(target) => HttpTarget::clone(target).into(),
         }
     }
 
