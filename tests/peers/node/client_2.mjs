@@ -1,10 +1,11 @@
-// The client of the tests on the TypeScript SDK 2.x, against our server: `client_2.mjs REVISION COMMAND ARGUMENTS…`.
-// A modern revision is found out by the client itself; for a legacy one it is held to that era.
+// The client of the tests on the TypeScript SDK 2.x, against our server:
+// `client_2.mjs REVISION COMMAND ARGUMENTS…` or `client_2.mjs REVISION URL`. A modern
+// revision is found out by the client itself; for a legacy one it is held to that era.
 
 import assert from "node:assert/strict";
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { ANSWERS, CAPABILITIES, Heard, converse, startDeadline } from "./scenes.mjs";
+import { ANSWERS, CAPABILITIES, Heard, close, converse, startDeadline } from "./scenes.mjs";
 
 startDeadline();
 const [revision, command, ...args] = process.argv.slice(2);
@@ -18,10 +19,15 @@ client.setNotificationHandler("notifications/message", heard.message);
 client.setNotificationHandler("notifications/resources/updated", heard.updated);
 client.setNotificationHandler("notifications/tools/list_changed", heard.toolsChanged);
 
-await client.connect(new StdioClientTransport({ command, args }));
+const isUrl = command.startsWith("http://");
+const transport = isUrl
+    ? new StreamableHTTPClientTransport(new URL(command))
+    : new StdioClientTransport({ command, args });
+await client.connect(transport);
 assert.equal(client.getNegotiatedProtocolVersion(), revision);
 
 const call = (name, given = {}, options = {}, meta = undefined) =>
     client.callTool({ name, arguments: given, ...(meta && { _meta: meta }) }, options);
 // Whatever code the era has on the wire, this version tells the modern one.
 await converse({ client, call, heard, revision, notFound: -32602 });
+await close(client, transport);

@@ -59,7 +59,20 @@ export async function converse({ client, call, heard, revision, notFound }) {
     if (!isModern) {
         await client.ping();
     }
+}
+
+/** Says goodbye. A session of HTTP goes on unless it is ended by hand. */
+export async function close(client, transport) {
+    const { sessionId } = transport;
+    await transport.terminateSession?.();
     await client.close();
+    if (sessionId) {
+        const headers = { "mcp-session-id": sessionId, accept: "text/event-stream" };
+        const { status } = await fetch(process.argv[3], { headers });
+        assert.equal(status, 404);
+        // Connections that are kept for later would keep the program, too.
+        process.exit(0);
+    }
 }
 
 /** Ends the program with an error if it takes too long. */

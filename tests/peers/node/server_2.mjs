@@ -1,19 +1,38 @@
 // The server of the tests on the TypeScript SDK 2.x. It speaks both eras.
+//
+// `server_2.mjs` serves on its standard streams, `server_2.mjs MODE` over HTTP: `stateful`, `stateless` or `json` is how
+// the legacy era is served; the modern one knows no sessions, and its answers are streams if they must be, or never
+// with `json`.
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { McpServer, ResourceTemplate, completable, inputRequired, inputResponse } from "@modelcontextprotocol/server";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import {
+    McpServer,
+    ResourceTemplate,
+    WebStandardStreamableHTTPServerTransport,
+    completable,
+    createMcpHandler,
+    inputRequired,
+    inputResponse,
+    isLegacyRequest,
+} from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
+import { listen } from "./http.mjs";
 
 const ITEM = "test://item";
 
+// In the modern era over HTTP each request has a server of its own.
+let isToolAdded = false;
 const neverCalls = { started: 0, cancelled: 0 };
 
 const text = (words) => ({ content: [{ type: "text", text: words }] });
 
 const startingWith = (values) => (typed) => values.filter((value) => value.startsWith(typed));
 
-function create() {
+/** A server. `notify` tells listeners of changes where the server itself cannot. */
+function create(notify) {
     const server = new McpServer(
         { name: "node-2", version: "2.0.0" },
         { capabilities: { logging: {}, resources: { subscribe: true } }, instructions: "For tests only." },
@@ -21,7 +40,7 @@ function create() {
     const tool = (name, shape, run) => server.registerTool(name, { inputSchema: z.object(shape) }, run);
     addBasics(server, tool);
     addQuestions(tool);
-    addChanges(server, tool);
+    addChanges(server, tool, notify);
     addResourcesAndPrompts(server);
     return server;
 }
@@ -84,16 +103,27 @@ function addQuestions(tool) {
     asking("ask_roots", inputRequired.listRoots(), ({ roots }) => roots.map((root) => root.uri).join(" "));
 }
 
-function addChanges(server, tool) {
+function addChanges(server, tool, notify) {
+    const addTool = () => tool("added", {}, async () => text("new"));
+
     tool("touch", {}, async () => {
-        await server.server.sendResourceUpdated({ uri: ITEM });
+        notify ? notify.resourceUpdated(ITEM) : await server.server.sendResourceUpdated({ uri: ITEM });
         return text("touched");
     });
 
     tool("add_tool", {}, async () => {
-        tool("added", {}, async () => text("new"));
+        if (notify) {
+            isToolAdded = true;
+            notify.toolsChanged();
+        } else {
+            addTool();
+        }
         return text("added");
     });
+
+    if (isToolAdded) {
+        addTool();
+    }
 }
 
 function addResourcesAndPrompts(server) {
@@ -115,4 +145,43 @@ function addResourcesAndPrompts(server) {
     server.server.setRequestHandler("resources/unsubscribe", async () => ({}));
 }
 
-serveStdio(create);
+/** Serves over HTTP. */
+function serve(mode) {
+    const sessions = new Map();
+    const isStateless = mode === "stateless";
+    const responseMode = mode === "json" ? "json" : "auto";
+    const modern = createMcpHandler(({ era }) => create(era === "modern" ? modern.notify : undefined), {
+        legacy: isStateless ? "stateless" : "reject",
+        responseMode,
+    });
+
+    const legacy = async (request) => {
+        const id = request.headers.get("mcp-session-id");
+        if (id && !sessions.has(id)) {
+            return new Response(null, { status: 404 });
+        }
+        let transport = sessions.get(id);
+        if (!transport) {
+            transport = new WebStandardStreamableHTTPServerTransport({
+                sessionIdGenerator: randomUUID,
+                enableJsonResponse: mode === "json",
+                onsessioninitialized: (id) => sessions.set(id, transport),
+                onsessionclosed: (id) => sessions.delete(id),
+            });
+            await create().connect(transport);
+        }
+        return transport.handleRequest(request);
+    };
+
+    const isForSession = async (request) => !isStateless && (await isLegacyRequest(request));
+    const fetch = async (request) => ((await isForSession(request)) ? legacy(request) : modern.fetch(request));
+    const complaint = () => (sessions.size > 0 ? `${sessions.size} sessions were never closed` : undefined);
+    listen(toNodeHandler({ fetch }), complaint);
+}
+
+const [mode] = process.argv.slice(2);
+if (mode) {
+    serve(mode);
+} else {
+    serveStdio(() => create());
+}

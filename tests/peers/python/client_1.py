@@ -1,10 +1,15 @@
-"""The client of the tests on the Python SDK 1.x, against our server: `client_1.py REVISION COMMAND ARGUMENTS…`."""
+"""The client of the tests on the Python SDK 1.x, against our server:
 
+`client_1.py REVISION COMMAND ARGUMENTS…` or `client_1.py REVISION URL`.
+"""
+
+import contextlib
 import sys
 
 import anyio
 from mcp import ClientSession, McpError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import (
     CancelledNotification,
     CancelledNotificationParams,
@@ -179,12 +184,21 @@ async def cancelling(session, _heard):
     await session.send_ping()
 
 
+@contextlib.asynccontextmanager
+async def connected(command, *arguments):
+    if command.startswith("http://"):
+        async with streamable_http_client(command) as (reading, writing, _session_id):
+            yield reading, writing
+    else:
+        async with stdio_client(StdioServerParameters(command=command, args=arguments)) as streams:
+            yield streams
+
+
 async def main():
-    command, *arguments = sys.argv[2:]
     heard = Heard()
     with anyio.fail_after(40):
         async with (
-            stdio_client(StdioServerParameters(command=command, args=arguments)) as (reading, writing),
+            connected(*sys.argv[2:]) as (reading, writing),
             ClientSession(
                 reading,
                 writing,

@@ -1,6 +1,7 @@
-"""The client of the tests on the Python SDK 2.x, against our server: `client_2.py REVISION COMMAND ARGUMENTS…`.
+"""The client of the tests on the Python SDK 2.x, against our server:
 
-A modern revision is found out by the client itself; for a legacy one it is held to that era.
+`client_2.py REVISION COMMAND ARGUMENTS…` or `client_2.py REVISION URL`. A modern revision is found out
+by the client itself; for a legacy one it is held to that era.
 """
 
 import sys
@@ -190,10 +191,12 @@ SCENES = {
 
 async def main():
     revision, command, *arguments = sys.argv[1:]
+    is_url = command.startswith("http://")
+    server = command if is_url else stdio_client(StdioServerParameters(command=command, args=arguments))
     heard = Heard()
     with anyio.fail_after(40):
         async with Client(
-            stdio_client(StdioServerParameters(command=command, args=arguments)),
+            server,
             mode="auto" if revision == MODERN else "legacy",
             elicitation_callback=elicit,
             sampling_callback=sample,

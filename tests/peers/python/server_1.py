@@ -1,6 +1,12 @@
-"""The server of the tests on the Python SDK 1.x. It speaks the legacy era only."""
+"""The server of the tests on the Python SDK 1.x. It speaks the legacy era only.
+
+`server_1.py` serves on its standard streams, `server_1.py [http] [stateless] [json]` over HTTP.
+"""
+
+import sys
 
 import anyio
+from http_serving import serve_http
 from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.lowlevel import NotificationOptions
@@ -140,12 +146,22 @@ async def set_logging_level(level):
     lowest["level"] = level
 
 
+options = server._mcp_server.create_initialization_options(NotificationOptions(tools_changed=True))
+# It declares resources without subscriptions, whatever handlers there are.
+options.capabilities.resources.subscribe = True
+
+
 async def main():
-    options = server._mcp_server.create_initialization_options(NotificationOptions(tools_changed=True))
-    # It declares resources without subscriptions, whatever handlers there are.
-    options.capabilities.resources.subscribe = True
-    async with stdio_server() as (reading, writing):
-        await server._mcp_server.run(reading, writing, options)
+    if sys.argv[1:]:
+        # Over HTTP there is no other way to say what to declare.
+        server._mcp_server.create_initialization_options = lambda: options
+        server.settings.stateless_http = "stateless" in sys.argv
+        server.settings.json_response = "json" in sys.argv
+        app = server.streamable_http_app()
+        await serve_http(app, server.session_manager)
+    else:
+        async with stdio_server() as (reading, writing):
+            await server._mcp_server.run(reading, writing, options)
 
 
 anyio.run(main)

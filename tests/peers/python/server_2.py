@@ -1,9 +1,14 @@
-"""The server of the tests on the Python SDK 2.x. It speaks both eras."""
+"""The server of the tests on the Python SDK 2.x. It speaks both eras.
 
+`server_2.py` serves on its standard streams, `server_2.py [http] [stateless] [json]` over HTTP.
+"""
+
+import sys
 from typing import Annotated
 
 import anyio
 import mcp_types as types
+from http_serving import serve_http
 from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, DeclinedElicitation
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample
@@ -168,8 +173,16 @@ beneath.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set
 
 async def main():
     options = beneath.create_initialization_options(NotificationOptions(tools_changed=True))
-    async with stdio_server() as (reading, writing):
-        await beneath.run(reading, writing, options)
+    if sys.argv[1:]:
+        # Over HTTP there is no other way to say what to declare.
+        beneath.create_initialization_options = lambda *_given: options
+        app = server.streamable_http_app(
+            stateless_http="stateless" in sys.argv, json_response="json" in sys.argv
+        )
+        await serve_http(app, beneath.session_manager)
+    else:
+        async with stdio_server() as (reading, writing):
+            await beneath.run(reading, writing, options)
 
 
 anyio.run(main)

@@ -1,5 +1,5 @@
 //! Conversations between Windlass and the SDKs that come from npm and PyPI, over the standard streams of real
-//! processes, on all of our runtimes.
+//! processes and over HTTP, on all of our runtimes.
 //!
 //! - `peer_client` is our client, against the servers in `node` and `python` and against the reference server.
 //! - `peer_server` is our server, for the clients in `node` and `python`.

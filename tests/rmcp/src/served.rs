@@ -1,6 +1,6 @@
 //! What our servers offer, the same on every runtime.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::adapter::model::*;
-use super::adapter::{Endpoint, Server, ServerBuilder};
+use super::adapter::{Endpoint, HttpListener, HttpServerConfig, Server, ServerBuilder};
 
 /// Few enough that the listings take several pages.
 const PAGE: usize = 4;
@@ -27,14 +27,25 @@ struct Sum {
 #[derive(Deserialize)]
 struct Nothing {}
 
-/// Serves everything on the standard streams.
+/// Serves everything on the standard streams; or over HTTP, if it is told how to answer there (`json`, as long as nothing
+/// has to be said before an answer, or `streams` always), and then says first where.
 pub(crate) fn start() -> io::Result<Server> {
     let itself = Arc::new(OnceLock::new());
     let builder = Server::builder("windlass", "1.0.0").instructions("For tests only.");
     let builder = builder.configure(|config| config.page_size = PAGE);
     let builder = with_results(with_prompts(with_resources(builder)));
     let builder = with_questions(with_patience(with_changes(builder, itself.clone())));
-    let server = builder.start(Endpoint::own_stdio()?)?;
+    let server = match std::env::args().nth(1) {
+        None => builder.start(Endpoint::own_stdio()?)?,
+        Some(answers) => {
+            let mut http = HttpServerConfig::on_loopback();
+            http.json_answers = answers == "json";
+            let listener = HttpListener::bind("127.0.0.1:0")?;
+            println!("{}", listener.url(&http.path));
+            io::stdout().flush()?;
+            builder.http(http).start_http(listener)?
+        }
+    };
     itself.get_or_init(|| server.clone());
     Ok(server)
 }

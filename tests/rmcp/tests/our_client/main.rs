@@ -17,6 +17,8 @@ macro_rules! cases {
         mod ending;
         #[path = "cases/failing.rs"]
         mod failing;
+        #[path = "cases/http.rs"]
+        mod http;
         #[path = "cases/listening.rs"]
         mod listening;
         #[path = "cases/meeting.rs"]

@@ -4,7 +4,7 @@
 use rmcp::model::*;
 use rmcp::service::ServiceError;
 
-use crate::guest::{Answers, call, connect, connect_as, eras, legacy, modern, text};
+use crate::guest::{Answers, Program, call, connect, connect_as, eras, legacy, modern, text};
 
 on_every_runtime! {
     every_question_of_a_tool_is_answered
@@ -15,7 +15,7 @@ on_every_runtime! {
     a_client_that_cannot_answer_is_not_asked
 }
 
-async fn every_question_of_a_tool_is_answered(server: &'static str) {
+async fn every_question_of_a_tool_is_answered(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         assert_eq!(call(&client, "ask_user").await, "Ada");
@@ -27,7 +27,7 @@ async fn every_question_of_a_tool_is_answered(server: &'static str) {
     }
 }
 
-async fn resources_and_prompts_may_ask_too(server: &'static str) {
+async fn resources_and_prompts_may_ask_too(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let secret = client.read_resource(ReadResourceRequestParams::new("test://secret")).await.unwrap();
@@ -41,7 +41,7 @@ async fn resources_and_prompts_may_ask_too(server: &'static str) {
     }
 }
 
-async fn a_page_to_visit_needs_an_id_that_the_modern_era_does_not_have(server: &'static str) {
+async fn a_page_to_visit_needs_an_id_that_the_modern_era_does_not_have(server: Program) {
     // 2025-11-25 requires `elicitationId`, 2026-07-28 does not know it. rmcp requires it in both, and cannot read a
     // modern question without one. A handler that gives an id is understood everywhere.
     let (client, _) = connect(server, modern()).await;
@@ -53,7 +53,7 @@ async fn a_page_to_visit_needs_an_id_that_the_modern_era_does_not_have(server: &
     client.cancel().await.unwrap();
 }
 
-async fn a_user_may_decline(server: &'static str) {
+async fn a_user_may_decline(server: Program) {
     for era in eras() {
         let (client, _) = connect_as(server, era, ProtocolVersion::LATEST, Answers::Declining).await.unwrap();
         assert_eq!(call(&client, "ask_user").await, "decline");
@@ -61,7 +61,7 @@ async fn a_user_may_decline(server: &'static str) {
     }
 }
 
-async fn a_handler_that_fails_fails_the_call_and_nothing_else(server: &'static str) {
+async fn a_handler_that_fails_fails_the_call_and_nothing_else(server: Program) {
     let why = "nobody is at home";
     // Our server hears of it, and tells the model.
     let (client, _) = connect_as(server, legacy(), ProtocolVersion::LATEST, Answers::Failing).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_handler_that_fails_fails_the_call_and_nothing_else(server: &'static s
     client.cancel().await.unwrap();
 }
 
-async fn a_client_that_cannot_answer_is_not_asked(server: &'static str) {
+async fn a_client_that_cannot_answer_is_not_asked(server: Program) {
     for era in eras() {
         let is_legacy = era == legacy();
         let (client, _) = connect_as(server, era, ProtocolVersion::LATEST, Answers::Never).await.unwrap();

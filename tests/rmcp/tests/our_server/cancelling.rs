@@ -5,14 +5,14 @@ use std::time::Duration;
 use rmcp::model::*;
 use rmcp::service::{PeerRequestOptions, ServiceError};
 
-use crate::guest::{call, connect, eras};
+use crate::guest::{Program, call, connect, eras};
 
 on_every_runtime! {
     a_call_that_is_dropped_cancels_its_handler
     a_call_that_times_out_cancels_its_handler
 }
 
-async fn a_call_that_is_dropped_cancels_its_handler(server: &'static str) {
+async fn a_call_that_is_dropped_cancels_its_handler(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         tokio::select! {
@@ -25,7 +25,7 @@ async fn a_call_that_is_dropped_cancels_its_handler(server: &'static str) {
     }
 }
 
-async fn a_call_that_times_out_cancels_its_handler(server: &'static str) {
+async fn a_call_that_times_out_cancels_its_handler(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("never")));

@@ -7,18 +7,18 @@ use rmcp::ServiceExt;
 use rmcp::model::*;
 use rmcp::transport::TokioChildProcess;
 
-use crate::guest::{call, connect, eras, start};
+use crate::guest::{Program, call, connect, eras};
 
 /// rmcp waits that long for a server's exit before it kills it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-on_every_runtime! {
+on_every_runtime_by_stdio! {
     the_end_of_its_input_is_all_that_a_server_needs
     a_handler_that_runs_does_not_keep_the_server
 }
 
-async fn the_end_of_its_input_is_all_that_a_server_needs(server: &'static str) {
-    let process = TokioChildProcess::new(start(server)).unwrap();
+async fn the_end_of_its_input_is_all_that_a_server_needs(server: Program) {
+    let process = TokioChildProcess::new(server.command()).unwrap();
     let pid = process.id().unwrap();
     let client = ().serve(process).await.unwrap();
     client.call_tool(CallToolRequestParams::new("caller")).await.unwrap();
@@ -28,7 +28,7 @@ async fn the_end_of_its_input_is_all_that_a_server_needs(server: &'static str) {
     assert!(started.elapsed() < PATIENCE, "it was killed");
 }
 
-async fn a_handler_that_runs_does_not_keep_the_server(server: &'static str) {
+async fn a_handler_that_runs_does_not_keep_the_server(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let never = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("never")));

@@ -4,14 +4,14 @@ use rmcp::model::*;
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::guest::{call, connect, eras, legacy, text};
+use crate::guest::{Program, call, connect, eras, legacy, text};
 
 on_every_runtime! {
     what_is_not_there_is_an_error
     arguments_that_do_not_fit_are_told_to_the_model
 }
 
-async fn what_is_not_there_is_an_error(server: &'static str) {
+async fn what_is_not_there_is_an_error(server: Program) {
     for era in eras() {
         let no_resource = if era == legacy() { ErrorCode::RESOURCE_NOT_FOUND } else { ErrorCode::INVALID_PARAMS };
         let (client, _) = connect(server, era).await;
@@ -34,7 +34,7 @@ async fn what_is_not_there_is_an_error(server: &'static str) {
     }
 }
 
-async fn arguments_that_do_not_fit_are_told_to_the_model(server: &'static str) {
+async fn arguments_that_do_not_fit_are_told_to_the_model(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let Value::Object(arguments) = json!({"text": 7}) else { unreachable!("it is an object") };

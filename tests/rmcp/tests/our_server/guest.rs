@@ -1,13 +1,15 @@
 //! The client on rmcp.
 
 use std::future::Future;
+use std::process::Stdio;
 
 use rmcp::model::*;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, NotificationContext, RequestContext, RunningService};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientServiceExt, ErrorData, RoleClient};
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use windlass_rmcp_tests::watchdog::within_deadline;
 use windlass_tests::wires::{Speaker, Wire};
@@ -32,6 +34,8 @@ pub(crate) struct Guest {
     revision: ProtocolVersion,
     answers: Answers,
     heard: UnboundedSender<Heard>,
+    /// The server, if it does not end by itself.
+    server: Option<Child>,
 }
 
 /// How it answers.
@@ -67,29 +71,66 @@ pub(crate) fn run(test: impl Future<Output = ()> + Send + 'static) {
     });
 }
 
-/// How a server is started.
-pub(crate) fn start(server: &str) -> Command {
-    let words = WIRE.tapped(&[server], server);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    command
+/// A program that is our server, and how it is reached.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    path: &'static str,
+    /// Over HTTP, how it answers there.
+    answers: Option<&'static str>,
+}
+
+impl Program {
+    pub(crate) fn by_stdio(path: &'static str) -> Self {
+        Self { path, answers: None }
+    }
+
+    pub(crate) fn over_http(path: &'static str, answers: &'static str) -> Self {
+        Self { path, answers: Some(answers) }
+    }
+
+    /// How it is started on its standard streams.
+    pub(crate) fn command(self) -> Command {
+        let words = WIRE.tapped(&[self.path], self.path);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+
+    /// Starts it over HTTP, and tells where it is.
+    async fn listen(self, answers: &str) -> (Child, String) {
+        let mut command = Command::new(self.path);
+        let mut process = command.arg(answers).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).await.unwrap();
+        (process, url.trim_end().to_owned())
+    }
 }
 
 /// Connects to a server that is started for it.
-pub(crate) async fn connect(server: &str, era: ClientLifecycleMode) -> (Client, UnboundedReceiver<Heard>) {
+pub(crate) async fn connect(server: Program, era: ClientLifecycleMode) -> (Client, UnboundedReceiver<Heard>) {
     connect_as(server, era, ProtocolVersion::LATEST, Answers::Gladly).await.unwrap()
 }
 
 pub(crate) async fn connect_as(
-    server: &str,
+    server: Program,
     era: ClientLifecycleMode,
     revision: ProtocolVersion,
     answers: Answers,
 ) -> Result<(Client, UnboundedReceiver<Heard>), Box<ClientInitializeError>> {
-    let process = TokioChildProcess::new(start(server)).unwrap();
     let (heard, hearing) = unbounded_channel();
-    let guest = Guest { revision, answers, heard };
-    Ok((guest.serve_with_lifecycle(process, era).await?, hearing))
+    let mut guest = Guest { revision, answers, heard, server: None };
+    let client = match server.answers {
+        None => {
+            let process = TokioChildProcess::new(server.command()).unwrap();
+            guest.serve_with_lifecycle(process, era).await?
+        }
+        Some(answers) => {
+            let (process, url) = server.listen(answers).await;
+            guest.server = Some(process);
+            guest.serve_with_lifecycle(StreamableHttpClientTransport::from_uri(url), era).await?
+        }
+    };
+    Ok((client, hearing))
 }
 
 /// The text of a tool's result.

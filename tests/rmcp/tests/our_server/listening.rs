@@ -3,7 +3,7 @@
 use rmcp::model::*;
 use rmcp::service::Subscription;
 
-use crate::guest::{Heard, call, connect, legacy, modern};
+use crate::guest::{Heard, Program, call, connect, legacy, modern};
 
 on_every_runtime! {
     a_legacy_client_hears_of_every_change
@@ -11,7 +11,7 @@ on_every_runtime! {
     a_modern_subscription_hears_what_it_asked_for_and_nothing_else
 }
 
-async fn a_legacy_client_hears_of_every_change(server: &'static str) {
+async fn a_legacy_client_hears_of_every_change(server: Program) {
     let (client, mut heard) = connect(server, legacy()).await;
     let before = client.list_all_tools().await.unwrap().len();
     call(&client, "add_tool").await;
@@ -33,7 +33,7 @@ async fn a_legacy_client_hears_of_every_change(server: &'static str) {
     assert_eq!(heard.recv().await, None);
 }
 
-async fn a_modern_subscription_hears_of_every_change(server: &'static str) {
+async fn a_modern_subscription_hears_of_every_change(server: Program) {
     let (client, _) = connect(server, modern()).await;
     let everything = SubscriptionFilter::builder()
         .tools_list_changed()
@@ -60,7 +60,7 @@ async fn a_modern_subscription_hears_of_every_change(server: &'static str) {
     client.cancel().await.unwrap();
 }
 
-async fn a_modern_subscription_hears_what_it_asked_for_and_nothing_else(server: &'static str) {
+async fn a_modern_subscription_hears_what_it_asked_for_and_nothing_else(server: Program) {
     let (client, mut heard) = connect(server, modern()).await;
     let mut changes = client.listen(SubscriptionFilter::builder().prompts_list_changed().build()).await.unwrap();
     for tool in ["add_tool", "touch", "change_lists"] {

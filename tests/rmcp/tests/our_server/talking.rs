@@ -3,7 +3,7 @@
 use rmcp::model::*;
 use serde_json::{Value, json};
 
-use crate::guest::{Heard, call, connect, eras, legacy, modern, text};
+use crate::guest::{Heard, Program, call, connect, eras, legacy, modern, text};
 
 on_every_runtime! {
     all_pages_of_every_listing_are_given
@@ -16,7 +16,7 @@ on_every_runtime! {
     many_calls_are_answered_at_once
 }
 
-async fn all_pages_of_every_listing_are_given(server: &'static str) {
+async fn all_pages_of_every_listing_are_given(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let first = client.list_tools(None).await.unwrap();
@@ -39,7 +39,7 @@ async fn all_pages_of_every_listing_are_given(server: &'static str) {
     }
 }
 
-async fn every_kind_of_result_is_understood(server: &'static str) {
+async fn every_kind_of_result_is_understood(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         for length in [0, 1, 1_000, 100_000] {
@@ -62,7 +62,7 @@ async fn every_kind_of_result_is_understood(server: &'static str) {
     }
 }
 
-async fn resources_prompts_and_completions(server: &'static str) {
+async fn resources_prompts_and_completions(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         for (uri, expected) in [
@@ -91,7 +91,7 @@ fn without_type(contents: &ResourceContents) -> Value {
     contents
 }
 
-async fn progress_is_heard(server: &'static str) {
+async fn progress_is_heard(server: Program) {
     for era in eras() {
         let (client, mut heard) = connect(server, era).await;
         assert_eq!(call(&client, "progress").await, "done");
@@ -109,7 +109,7 @@ async fn progress_is_heard(server: &'static str) {
     }
 }
 
-async fn a_legacy_client_sets_the_log_level(server: &'static str) {
+async fn a_legacy_client_sets_the_log_level(server: Program) {
     let (client, mut heard) = connect(server, legacy()).await;
     client.set_level(SetLevelRequestParams::new(LoggingLevel::Warning)).await.unwrap();
     call(&client, "log").await;
@@ -123,7 +123,7 @@ async fn a_legacy_client_sets_the_log_level(server: &'static str) {
     client.cancel().await.unwrap();
 }
 
-async fn a_modern_client_says_the_log_level_with_every_request(server: &'static str) {
+async fn a_modern_client_says_the_log_level_with_every_request(server: Program) {
     let (client, mut heard) = connect(server, modern()).await;
     call(&client, "log").await;
     let mut meta = RequestMetaObject::new();
@@ -137,7 +137,7 @@ async fn a_modern_client_says_the_log_level_with_every_request(server: &'static 
     assert_eq!(heard.recv().await, None);
 }
 
-async fn a_ping_is_answered(server: &'static str) {
+async fn a_ping_is_answered(server: Program) {
     let ping =
         || ClientRequest::PingRequest(PingRequest { method: Default::default(), extensions: Default::default() });
     let (client, _) = connect(server, legacy()).await;
@@ -150,7 +150,7 @@ async fn a_ping_is_answered(server: &'static str) {
     client.cancel().await.unwrap();
 }
 
-async fn many_calls_are_answered_at_once(server: &'static str) {
+async fn many_calls_are_answered_at_once(server: Program) {
     for era in eras() {
         let (client, _) = connect(server, era).await;
         let mut calls = tokio::task::JoinSet::new();

@@ -1,9 +1,11 @@
 //! Our client, on the runtime that is named, in a conversation with the server that is named:
 //!
 //! `peer_client RUNTIME TEXT WANTED EXPECTED PROGRAM ARGUMENTS…`
+//! `peer_client RUNTIME TEXT WANTED EXPECTED URL`
 //!
 //! TEXT is what to talk about: `everything` with the reference server, `workshop` with the servers beside this package,
-//! `revisions` for all legacy revisions in turn. WANTED is the era to ask for (`automatic`, `legacy` or a revision), and
+//! `stateless` and `json` with those that remember nothing or say nothing before their answers, `revisions` for all
+//! legacy revisions in turn. WANTED is the era to ask for (`automatic`, `legacy` or a revision), and
 //! EXPECTED the revision that must come out of it.
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
@@ -29,6 +31,8 @@ macro_rules! texts {
         mod everything_tools;
         #[path = "texts/helpful.rs"]
         mod helpful;
+        #[path = "texts/quiet.rs"]
+        mod quiet;
         #[path = "texts/revisions.rs"]
         mod revisions;
         #[path = "texts/workshop.rs"]
@@ -41,6 +45,7 @@ macro_rules! texts {
                 crate::Text::Everything => everything::hold(peer),
                 crate::Text::Workshop => workshop::hold(peer),
                 crate::Text::Revisions => revisions::hold(peer),
+                crate::Text::Stateless | crate::Text::Json => quiet::hold(peer),
             }
         }
     };

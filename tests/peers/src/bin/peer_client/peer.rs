@@ -2,14 +2,16 @@
 
 use windlass::client::Negotiation;
 use windlass::model::ProtocolVersion;
-use windlass_tokio::Command;
+use windlass_tokio::{Command, Connector, HttpTarget};
 
 /// What to talk about.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Text {
     Everything,
     Workshop,
     Revisions,
+    Stateless,
+    Json,
 }
 
 /// A server from outside.
@@ -19,8 +21,15 @@ pub(crate) struct Peer {
     pub(crate) negotiation: Negotiation,
     /// What must come out of it.
     pub(crate) expected: ProtocolVersion,
-    program: String,
-    arguments: Vec<String>,
+    place: Place,
+}
+
+/// Where the server is.
+enum Place {
+    /// It is a program to be started.
+    Program(String, Vec<String>),
+    /// It is there already.
+    Url(Box<HttpTarget>),
 }
 
 impl Peer {
@@ -31,6 +40,8 @@ impl Peer {
             "everything" => Text::Everything,
             "workshop" => Text::Workshop,
             "revisions" => Text::Revisions,
+            "stateless" => Text::Stateless,
+            "json" => Text::Json,
             other => return Err(format!("there is no text `{other}`")),
         };
         let negotiation = match next("the wanted era")?.as_str() {
@@ -39,14 +50,29 @@ impl Peer {
             version => Negotiation::Pinned(revision(version)?),
         };
         let expected = revision(&next("the expected revision")?)?;
-        let program = next("the program")?;
-        Ok(Self { text, negotiation, expected, program, arguments: words.collect() })
+        let program = next("the program or the URL")?;
+        let place = if program.starts_with("http://") {
+            Place::Url(Box::new(HttpTarget::new(&program).map_err(|error| format!("{program}: {error}"))?))
+        } else {
+            Place::Program(program, words.collect())
+        };
+        Ok(Self { text, negotiation, expected, place })
     }
 
-    /// How to start the server.
-    pub(crate) fn command(&self) -> Command {
-        // A server's last words help to find out why a conversation failed.
-        Command::new(&self.program).args(&self.arguments).env("PEER_GREETING", "hello").inherit_stderr()
+    /// How to reach the server. A program is started anew each time.
+    pub(crate) fn server(&self) -> Connector {
+        match &self.place {
+            // A server's last words help to find out why a conversation failed.
+            Place::Program(program, arguments) => {
+                Command::new(program).args(arguments).env("PEER_GREETING", "hello").inherit_stderr().into()
+            }
+            Place::Url(target) => HttpTarget::clone(target).into(),
+        }
+    }
+
+    /// Whether the server is a child of ours.
+    pub(crate) fn is_child(&self) -> bool {
+        matches!(self.place, Place::Program(..))
     }
 }
 

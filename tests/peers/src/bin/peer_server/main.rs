@@ -1,4 +1,6 @@
-//! Our server, on the runtime that is named: `peer_server RUNTIME`.
+//! Our server, on the runtime that is named: `peer_server RUNTIME` on its standard streams, `peer_server RUNTIME ANSWERS`
+//! over HTTP, where it says first where it is. ANSWERS are `json`, as long as nothing has to be said before one, or
+//! `streams` always.
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 

@@ -1,12 +1,13 @@
 //! What our server offers, the same on every runtime and the same as the servers in `node` and `python`.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::adapter::model::*;
-use super::adapter::{Endpoint, Json, RpcError, Server, ServerBuilder};
+use super::adapter::{Endpoint, HttpListener, HttpServerConfig, Json, RpcError, Server, ServerBuilder};
 
 /// The resource that changes when `touch` is called.
 const ITEM: &str = "test://item";
@@ -53,7 +54,17 @@ program!({
         .instructions("For tests only.");
     let builder = with_questions(with_patience(with_tools(builder)));
     let builder = with_resources_and_prompts(with_changes(builder, itself.clone()))?;
-    let server = builder.start(Endpoint::own_stdio()?)?;
+    let server = match std::env::args().nth(2) {
+        None => builder.start(Endpoint::own_stdio()?)?,
+        Some(answers) => {
+            let mut http = HttpServerConfig::on_loopback();
+            http.json_answers = answers == "json";
+            let listener = HttpListener::bind("127.0.0.1:0")?;
+            println!("{}", listener.url(&http.path));
+            std::io::stdout().flush()?;
+            builder.http(http).start_http(listener)?
+        }
+    };
     itself.get_or_init(|| server.clone());
     wait!(server.wait_closed())?;
     Ok(())
@@ -114,6 +125,7 @@ fn with_questions(builder: ServerBuilder) -> ServerBuilder {
     builder
         .tool(Tool::without_arguments("ask_user"), |context, _: Nothing| {
             answer!({
+                context.progress(1.0, None, Some("asking"));
                 let form = ElicitFormParams::new("Your name?").with_required_property("name", StringSchema::new());
                 let answer = context.elicit("name", form)?;
                 let name: Option<String> = answer.content.and_then(|content| content.get("name"));

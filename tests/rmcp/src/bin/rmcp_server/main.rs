@@ -1,18 +1,21 @@
 //! A server on rmcp that offers all that rmcp can, in both eras.
 //!
-//! `rmcp_server` speaks every revision, `rmcp_server --legacy` only those with a handshake.
+//! `rmcp_server` speaks every revision, `rmcp_server --legacy` only those with a handshake. With `--http` it is reached
+//! over HTTP, and says first where; there, `--stateless` is without sessions, and `--json` with answers that are single
+//! documents if nothing has to be said before them.
 
 // The peer marks sampling, roots and logging as on their way out; here they are what is tested.
 #![allow(deprecated)]
 
 mod asking;
 mod changes;
+mod http;
 mod offers;
 mod tools;
 
 use std::borrow::Cow;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
@@ -37,8 +40,8 @@ struct Everything {
 type Context = RequestContext<RoleServer>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let legacy = std::env::args().any(|argument| argument == "--legacy");
-    let newest = if legacy { ProtocolVersion::V_2025_11_25 } else { ProtocolVersion::LATEST };
+    let is_told = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+    let newest = if is_told("--legacy") { ProtocolVersion::V_2025_11_25 } else { ProtocolVersion::LATEST };
     let everything = Everything {
         supported: ProtocolVersion::known_up_to(&newest),
         log_level: Mutex::new(LoggingLevel::Emergency),
@@ -49,6 +52,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        if is_told("--http") {
+            return http::serve(Arc::new(everything), is_told("--stateless"), is_told("--json")).await;
+        }
         everything.serve(rmcp::transport::stdio_pipes()).await?.waiting().await?;
         Ok(())
     })

@@ -12,7 +12,7 @@ use crate::heard::Heard;
 conversation!(|peer| {
     for revision in ProtocolVersion::LEGACY {
         let builder = helpful(&peer, &Arc::new(Heard::default())).negotiation(Negotiation::Pinned(revision));
-        let client = wait!(builder.connect(peer.command())).unwrap();
+        let client = wait!(builder.connect(peer.server())).unwrap();
         assert_eq!(client.peer().version, revision);
         let tools = wait!(client.list_tools()).unwrap();
         assert!(tools.iter().any(|tool| tool.name == "echo"), "{revision:?}");

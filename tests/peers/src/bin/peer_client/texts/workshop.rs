@@ -12,7 +12,7 @@ use crate::heard::Heard;
 
 conversation!(|peer| {
     let heard = Arc::new(Heard::default());
-    let client = wait!(helpful(&peer, &heard).connect(peer.command())).unwrap();
+    let client = wait!(helpful(&peer, &heard).connect(peer.server())).unwrap();
     let server = client.peer();
     assert_eq!(server.version, peer.expected);
     assert_eq!(server.instructions.as_deref(), Some("For tests only."));
@@ -32,7 +32,7 @@ conversation!(|peer| {
     // it gives up its probe before any server could start, and still they come together, in whichever era.
     let builder = Client::builder("windlass-peer-tests", "1.0.0").negotiation(peer.negotiation);
     let builder = builder.configure(|config| config.probe_timeout = Duration::from_millis(1));
-    let client = wait!(builder.connect(peer.command())).unwrap();
+    let client = wait!(builder.connect(peer.server())).unwrap();
     for tool in ["ask_user", "ask_model", "ask_roots"] {
         match wait!(client.call_tool(tool, json!({}))) {
             Ok(result) => assert!(result.is_failure(), "{tool}: {result:?}"),
