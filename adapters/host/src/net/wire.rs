@@ -301,12 +301,15 @@ impl Wire {
 
     fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
         let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
+        let handshaking = stream.is_handshaking();
         if let Err(why) = stream.handshake()? {
             let why = self.about_whom(why);
             self.not_opened(machine, conn, why, clock.now());
             return Ok(());
         }
-        if stream.is_handshaking() || self.read_over {
+        // Not on to the first read: `WouldBlock` from it would have a driver wait for the peer, which itself waits for
+        // what can be written now.
+        if handshaking || self.read_over {
             return Ok(());
         }
         let buffer = machine.read_buf(conn);
