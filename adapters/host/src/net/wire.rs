@@ -207,7 +207,11 @@ impl Wire {
         if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
             match tunnel.read(socket)? {
                 Ok(Dug::Waiting) => {}
-                Ok(Dug::Through) => self.through(machine, conn, clock.now()),
+                Ok(Dug::Through) => {
+                    self.through(machine, conn, clock.now());
+                    // What waited for the proxy goes now.
+                    let _ = self.write_open(machine, conn, clock);
+                }
                 Err(why) => self.not_opened(machine, conn, why, clock.now()),
             }
             return Ok(());
@@ -307,9 +311,15 @@ impl Wire {
             self.not_opened(machine, conn, why, clock.now());
             return Ok(());
         }
-        // Not on to the first read: `WouldBlock` from it would have a driver wait for the peer, which itself waits for
-        // what can be written now.
-        if handshaking || self.read_over {
+        if handshaking {
+            // What waited for the handshake goes now. Drivers do not look again at what they could not write before, and
+            // `WouldBlock` from a first read would have them wait for a peer that waits for us.
+            if !stream.is_handshaking() {
+                let _ = self.write_open(machine, conn, clock);
+            }
+            return Ok(());
+        }
+        if self.read_over {
             return Ok(());
         }
         let buffer = machine.read_buf(conn);
