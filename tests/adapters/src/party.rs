@@ -30,9 +30,7 @@ use serde_json::json;
 use windlass_adapter_tests::by_hand;
 
 use super::adapter::client::Negotiation;
-use super::adapter::{
-    CallError, Client, Command, Endpoint, Error, Grace, HttpListener, HttpServerConfig, HttpTarget,
-};
+use super::adapter::{CallError, Client, Command, Endpoint, Error, Grace, HttpListener, HttpServerConfig, HttpTarget};
 use super::{served, swarm};
 
 /// How long an idle client waits.
@@ -181,7 +179,7 @@ fn config(manner: &str) -> HttpServerConfig {
             config.head_timeout = Duration::from_millis(300);
             config.body_timeout = Duration::from_millis(300);
             config.write_timeout = Duration::from_millis(300);
-            config.keep_alive = Duration::from_millis(300);
+            config.keep_alive = Duration::from_secs(1);
         }
         "narrow" => config.write_bytes = 1 << 20,
         _ => {}
@@ -209,11 +207,8 @@ impl Audience {
         let url = url.trim().to_owned();
         let address = url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
         let mut audience = Self { server, url, listeners: Vec::new(), kilobytes: 0 };
-        let request = by_hand::modern_request(
-            "subscriptions/listen",
-            None,
-            r#""notifications":{"toolsListChanged":true}"#,
-        );
+        let request =
+            by_hand::modern_request("subscriptions/listen", None, r#""notifications":{"toolsListChanged":true}"#);
         // One does not count: the server has begun to serve by then.
         for place in 0..=number {
             let mut listener = TcpStream::connect(&address)?;

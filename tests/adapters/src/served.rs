@@ -263,15 +263,18 @@ fn with_streams(builder: ServerBuilder) -> ServerBuilder {
                 Ok("after the interruption")
             })
         })
-        .tool(tool("flood", r#"{"messages":{"type":"integer"},"bytes":{"type":"integer"}}"#), |context, flood: Flood| {
-            answer!({
-                let text = "~".repeat(flood.bytes);
-                for number in 0..flood.messages {
-                    context.progress(f64::from(number), None, Some(&text));
-                }
-                Ok("all is said")
-            })
-        })
+        .tool(
+            tool("flood", r#"{"messages":{"type":"integer"},"bytes":{"type":"integer"}}"#),
+            |context, flood: Flood| {
+                answer!({
+                    let text = "~".repeat(flood.bytes);
+                    for number in 0..flood.messages {
+                        context.progress(f64::from(number), None, Some(&text));
+                    }
+                    Ok("all is said")
+                })
+            },
+        )
 }
 
 fn panicking(why: &str) -> Result<String, HandlerError> {

@@ -17,7 +17,12 @@ pub(crate) struct HttpParty {
 impl HttpParty {
     /// Starts a server that behaves in a `manner` of its programs'.
     pub(crate) fn start(party: &str, manner: &str) -> Self {
-        let mut child = Command::new(party).args(["serve_http", manner]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new(party)
+            .args(["serve_http", manner])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");

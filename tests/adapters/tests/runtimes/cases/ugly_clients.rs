@@ -18,7 +18,7 @@ step!(is_served(client: &Client), {
         let text = format!("call {number}");
         let echoed = wait!(client.call_tool("echo", json!({ "text": text }))).unwrap();
         assert_eq!(echoed.text_content(), text);
-        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
 });
 
@@ -74,30 +74,30 @@ case!(those_who_do_not_read_cost_little_and_hold_nobody_up, {
     let client = client.unwrap();
     wait!(is_served(&client));
     let before = server.peak_kilobytes();
-    let deaf: Vec<_> = (0..5).map(|_| server.dial()).collect();
+    let deaf: Vec<_> = (0..2).map(|_| server.dial()).collect();
     for stream in &deaf {
         // Together far more than the system itself keeps for them.
-        send(stream, &modern_call("flood", r#"{"messages":3000,"bytes":10000}"#));
+        send(stream, &modern_call("flood", r#"{"messages":1500,"bytes":10000}"#));
     }
     wait!(is_served(&client));
     eventually!("those who do not read are given up", {
         deaf.iter().all(|stream| (&mut &*stream).write_all(b"\r\n").is_err())
     });
     let grown = server.peak_kilobytes() - before;
-    assert!(grown < 40_000, "{grown} kilobytes more for those who do not read");
+    assert!(grown < 12_000, "{grown} kilobytes more for those who do not read");
     wait!(is_served(&client));
     wait!(client.close());
 });
 
 case!(those_who_take_nothing_for_too_long_are_given_up, {
     let server = HttpParty::start(OWN_SERVER, "impatient");
-    let deaf: Vec<_> = (0..3).map(|_| server.dial()).collect();
-    for stream in &deaf {
-        send(stream, &modern_call("grow", r#"{"bytes":15000000}"#));
-    }
     let mut client = None;
     wait!(connected(&server, &mut client));
     let client = client.unwrap();
+    let deaf = [server.dial()];
+    for stream in &deaf {
+        send(stream, &modern_call("grow", r#"{"bytes":14000000}"#));
+    }
     wait!(is_served(&client));
     eventually!("those who do not read are given up", {
         deaf.iter().all(|stream| (&mut &*stream).write_all(b"\r\n").is_err())
