@@ -8,9 +8,7 @@ use serde_json::json;
 
 use super::adapter::client::{Negotiation, ServerNotification};
 use super::adapter::model::Era;
-use super::adapter::{
-    CallError, Client, CloseReason, Error, HttpListener, HttpServerConfig, HttpTarget, Server,
-};
+use super::adapter::{CallError, Client, CloseReason, Error, HttpListener, HttpServerConfig, HttpTarget, Server};
 use super::eras::{ERAS, in_era};
 use super::inputs::helpful;
 use super::listening::tools_and_item;

@@ -8,8 +8,8 @@ use serde_json::json;
 use super::adapter::client::{Negotiation, ServerNotification};
 use super::adapter::model::*;
 use super::adapter::{CallError, Client, Error, SendError};
-use super::{OWN_SERVER, served};
 use super::eras::{ERAS, in_era};
+use super::{OWN_SERVER, served};
 use crate::peers::{PARTIES, scripted, server};
 
 case!(every_feature_works_with_every_server_in_both_eras, {

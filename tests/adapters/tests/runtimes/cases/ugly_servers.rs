@@ -174,9 +174,7 @@ case!(a_stream_that_ends_without_the_answer_is_told, {
     ))
 });
 
-case!(a_connection_that_is_reset_is_told, {
-    wait!(fails(|stream, _| reset(stream), &["ended without an answer"]))
-});
+case!(a_connection_that_is_reset_is_told, { wait!(fails(|stream, _| reset(stream), &["ended without an answer"])) });
 
 case!(a_connection_that_is_reset_in_an_event_is_told, {
     wait!(fails(
@@ -195,7 +193,10 @@ case!(a_page_is_no_answer, {
     wait!(fails(
         |stream, _| {
             let page = "<html><title>Welcome to nginx!</title></html>";
-            say(stream, &format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", page.len()));
+            say(
+                stream,
+                &format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", page.len()),
+            );
             say(stream, page);
         },
         &["text/html", "Welcome to nginx!"]
