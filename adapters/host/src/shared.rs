@@ -122,7 +122,13 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
                 (deadline, None) => deadline.is_some(),
                 (None, Some(_)) => false,
             };
-            if looked.is_some_and(|it| self.left.is_empty() && !it.write && !it.finished && !is_earlier(it.deadline)) {
+            // A new connection is nobody's until the driver knows of it.
+            #[cfg(feature = "http")]
+            let watched = !self.hub.wires.as_ref().is_some_and(|wires| wires.has_unwatched());
+            #[cfg(not(feature = "http"))]
+            let watched = true;
+            let is_quiet = |it: Interest| !it.write && !it.finished && !is_earlier(it.deadline);
+            if watched && self.left.is_empty() && looked.is_some_and(is_quiet) {
                 return false;
             }
         }

@@ -5,6 +5,8 @@
 //! a client on one runtime, `scripted` is a peer that misbehaves on purpose.
 
 #[cfg(unix)]
+pub mod by_hand;
+#[cfg(unix)]
 pub mod memory;
 #[cfg(unix)]
 pub mod pause;

@@ -1,7 +1,7 @@
 //! What the servers of the tests offer, the same on every runtime.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::adapter::model::*;
 use super::adapter::server::HandlerError;
-use super::adapter::{Endpoint, Json, Server, ServerBuilder};
+use super::adapter::{Endpoint, HttpListener, HttpServerConfig, Json, Server, ServerBuilder};
 
 /// The resource that changes when `touch` is called.
 pub(crate) const ITEM: &str = "test://item";
@@ -37,6 +37,12 @@ struct Size {
 }
 
 #[derive(Deserialize)]
+struct Flood {
+    messages: u32,
+    bytes: usize,
+}
+
+#[derive(Deserialize)]
 struct Nothing {}
 
 /// What became of the calls of `never`.
@@ -48,11 +54,20 @@ struct Counts {
 
 /// Serves everything on `endpoint`.
 pub(crate) fn start(endpoint: Endpoint) -> io::Result<Server> {
+    start_by(|builder| builder.start(endpoint))
+}
+
+/// Serves everything to those who connect.
+pub(crate) fn start_http(listener: HttpListener, config: HttpServerConfig) -> io::Result<Server> {
+    start_by(|builder| builder.http(config).start_http(listener))
+}
+
+fn start_by(start: impl FnOnce(ServerBuilder) -> io::Result<Server>) -> io::Result<Server> {
     let itself = Itself::default();
-    let builder = with_inputs(with_trouble(with_changes(with_basics(), &itself)));
+    let builder = with_streams(with_inputs(with_trouble(with_changes(with_basics(), &itself))));
     // Requests are served before the handle is there; who needs it waits for it.
     let mut handle = itself.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = builder.start(endpoint)?;
+    let server = start(builder)?;
     *handle = Some(server.clone());
     Ok(server)
 }
@@ -219,6 +234,47 @@ fn with_inputs(builder: ServerBuilder) -> ServerBuilder {
                 Ok(answer.roots.into_iter().map(|root| root.uri).collect::<Vec<_>>().join(" "))
             })
         })
+}
+
+/// What says something before its answer.
+fn with_streams(builder: ServerBuilder) -> ServerBuilder {
+    let gate = Arc::new(AtomicBool::new(false));
+    let opened = gate.clone();
+    builder
+        .tool(Tool::without_arguments("wait_for_gate"), move |context, _: Nothing| {
+            let gate = gate.clone();
+            answer!({
+                context.progress(1.0, Some(2.0), Some("waiting"));
+                while !gate.swap(false, Ordering::SeqCst) {
+                    pause!(Duration::from_millis(2));
+                }
+                Ok("the gate was opened")
+            })
+        })
+        .tool(Tool::without_arguments("open_gate"), move |_, _: Nothing| {
+            opened.store(true, Ordering::SeqCst);
+            answer!({ Ok("opened") })
+        })
+        .tool(Tool::without_arguments("interrupt"), |context, _: Nothing| {
+            answer!({
+                context.progress(1.0, Some(2.0), Some("before"));
+                context.close_stream();
+                pause!(SLOW);
+                Ok("after the interruption")
+            })
+        })
+        .tool(
+            tool("flood", r#"{"messages":{"type":"integer"},"bytes":{"type":"integer"}}"#),
+            |context, flood: Flood| {
+                answer!({
+                    let text = "~".repeat(flood.bytes);
+                    for number in 0..flood.messages {
+                        context.progress(f64::from(number), None, Some(&text));
+                    }
+                    Ok("all is said")
+                })
+            },
+        )
 }
 
 fn panicking(why: &str) -> Result<String, HandlerError> {

@@ -187,7 +187,10 @@ fn move_once<R: Runtime, D: Turned>(
         let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.write_wire(conn));
         progress |= ready(written)?;
     }
-    if wanted.read {
+    // What a TLS session holds no readiness tells of.
+    if wanted.now && driven.read_wire(conn).is_ok() {
+        progress = true;
+    } else if wanted.read {
         let read = R::poll_io(&watched.input, Direction::Read, context, &mut || driven.read_wire(conn));
         progress |= ready(read)?;
     }

@@ -207,7 +207,11 @@ impl Wire {
         if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
             match tunnel.read(socket)? {
                 Ok(Dug::Waiting) => {}
-                Ok(Dug::Through) => self.through(machine, conn, clock.now()),
+                Ok(Dug::Through) => {
+                    self.through(machine, conn, clock.now());
+                    // What waited for the proxy goes now.
+                    let _ = self.write_open(machine, conn, clock);
+                }
                 Err(why) => self.not_opened(machine, conn, why, clock.now()),
             }
             return Ok(());
@@ -301,12 +305,21 @@ impl Wire {
 
     fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
         let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
+        let handshaking = stream.is_handshaking();
         if let Err(why) = stream.handshake()? {
             let why = self.about_whom(why);
             self.not_opened(machine, conn, why, clock.now());
             return Ok(());
         }
-        if stream.is_handshaking() || self.read_over {
+        if handshaking {
+            // What waited for the handshake goes now. Drivers do not look again at what they could not write before, and
+            // `WouldBlock` from a first read would have them wait for a peer that waits for us.
+            if !stream.is_handshaking() {
+                let _ = self.write_open(machine, conn, clock);
+            }
+            return Ok(());
+        }
+        if self.read_over {
             return Ok(());
         }
         let buffer = machine.read_buf(conn);

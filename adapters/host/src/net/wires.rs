@@ -64,21 +64,14 @@ impl Wires {
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {
         let clock = self.clock;
         self.with(conn, |wire| {
-            let was_open = wire.is_open();
-            let outcome = wire.read(machine, conn, clock);
-            // Something has come, even if that was all: whoever is told that nothing has does not look at it.
-            while outcome.is_ok() && wire.interest(!machine.read_buf(conn).is_empty(), false).now {
+            wire.read(machine, conn, clock)?;
+            // Something was read: that there is no more must not have the driver wait before the machine has seen it.
+            while wire.interest(!machine.read_buf(conn).is_empty(), false).now {
                 if wire.read(machine, conn, clock).is_err() {
                     break;
                 }
             }
-            if !was_open && wire.is_open() {
-                // What had to wait for a handshake goes now. Nobody would come to say that the socket can be written: it
-                // could be all along. If it does not take all, the driver asks what to wait for, for this is no error.
-                let _ = wire.write(machine, conn, clock);
-                return Ok(());
-            }
-            outcome
+            Ok(())
         })
         .unwrap_or(Ok(()))
     }

@@ -1,6 +1,6 @@
 //! Waiting for many connections on one thread, and for clients that come in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,6 +28,8 @@ pub(super) struct Network {
     watched: bool,
     paused_until: Option<Instant>,
     conns: BTreeMap<u64, ConnId>,
+    /// Those that were not read to the end. A TLS session may hold what no readiness tells of.
+    unfinished: BTreeSet<u64>,
     ready: Vec<(u64, Ready)>,
 }
 
@@ -48,7 +50,8 @@ impl Network {
         if pause.is_some_and(|pause| pause.is_zero()) {
             self.paused_until = None;
         }
-        let at_most = at_most.into_iter().chain(pause).min();
+        let held = self.held(driven);
+        let at_most = if held.is_empty() { at_most.into_iter().chain(pause).min() } else { Some(Duration::ZERO) };
         let (conns, paused) = (&self.conns, self.paused_until.is_some());
         let mut wanted = |number| match conns.get(&number) {
             Some(conn) => {
@@ -58,14 +61,31 @@ impl Network {
             None => Ready { read: number == DOOR && !paused, write: false },
         };
         drive.wait_for_sockets(&mut wanted, at_most, &mut self.ready)?;
-        for (number, ready) in std::mem::take(&mut self.ready) {
-            match self.conns.get(&number) {
-                Some(conn) => move_connection(drive, driven, number, *conn, ready),
-                None if number == DOOR => self.let_in(drive, driven),
-                None => {}
+        for number in held {
+            if !self.ready.iter().any(|(ready, _)| *ready == number) {
+                self.ready.push((number, Ready { read: true, write: false }));
             }
         }
+        for (number, ready) in std::mem::take(&mut self.ready) {
+            match self.conns.get(&number) {
+                Some(conn) => match move_connection(drive, driven, number, *conn, ready) {
+                    true => self.unfinished.remove(&number),
+                    false => self.unfinished.insert(number),
+                },
+                None if number == DOOR => {
+                    self.let_in(drive, driven);
+                    false
+                }
+                None => self.unfinished.remove(&number),
+            };
+        }
         Ok(())
+    }
+
+    /// The connections that can be read though their sockets may have nothing.
+    fn held<M: Driven>(&self, driven: &Arc<M>) -> Vec<u64> {
+        let holds = |conn: &ConnId| driven.wire(*conn, None).is_some_and(|(_, wanted)| wanted.now);
+        self.unfinished.iter().copied().filter(|number| self.conns.get(number).is_some_and(holds)).collect()
     }
 
     /// Watches the sockets that there are now.
@@ -79,7 +99,10 @@ impl Network {
             let socket = driven.wire(conn, None).map(|(socket, _)| socket);
             match &socket {
                 Some(_) => self.conns.insert(number, conn),
-                None => self.conns.remove(&number),
+                None => {
+                    self.unfinished.remove(&number);
+                    self.conns.remove(&number)
+                }
             };
             if let Err(error) = drive.watch_socket(number, socket.flatten().as_ref()) {
                 driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
@@ -115,19 +138,28 @@ impl Network {
     }
 }
 
-fn move_connection<D: Drive, M: Driven>(drive: &mut D, driven: &Arc<M>, number: u64, conn: ConnId, ready: Ready) {
+/// Returns whether nothing is left to read.
+fn move_connection<D: Drive, M: Driven>(
+    drive: &mut D,
+    driven: &Arc<M>,
+    number: u64,
+    conn: ConnId,
+    ready: Ready,
+) -> bool {
     if ready.write && driven.write_wire(conn).is_err() {
         drive.socket_exhausted(number, Direction::Write);
     }
     if ready.read {
         for _ in 0..FAIR_READS {
             if driven.read_wire(conn).is_err() {
-                return drive.socket_exhausted(number, Direction::Read);
+                drive.socket_exhausted(number, Direction::Read);
+                return true;
             }
             // What has ended, or is not wanted now, is not read in vain.
             if !driven.wire(conn, None).is_some_and(|(_, wanted)| wanted.read) {
-                return;
+                return false;
             }
         }
     }
+    !ready.read
 }

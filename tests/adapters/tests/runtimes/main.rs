@@ -4,6 +4,9 @@
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 
+mod certificates;
+mod http_party;
+mod http_server;
 mod peers;
 mod processes;
 mod watchdog;
@@ -39,16 +42,24 @@ macro_rules! cases {
         mod meeting;
         #[path = "cases/noise.rs"]
         mod noise;
+        #[path = "cases/over_http.rs"]
+        mod over_http;
         #[path = "cases/resting.rs"]
         mod resting;
         #[path = "../../src/served.rs"]
         mod served;
         #[path = "cases/serving.rs"]
         mod serving;
+        #[path = "cases/sockets.rs"]
+        mod sockets;
         #[path = "../../src/swarm.rs"]
         mod swarm;
         #[path = "cases/talking.rs"]
         mod talking;
+        #[path = "cases/ugly_clients.rs"]
+        mod ugly_clients;
+        #[path = "cases/ugly_servers.rs"]
+        mod ugly_servers;
     };
 }
 
@@ -68,6 +79,7 @@ macro_rules! cases_of_threads {
     };
 }
 
+mod mio_listeners;
 mod mio_source;
 mod on_async_std;
 mod on_blocking;

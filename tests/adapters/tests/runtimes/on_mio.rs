@@ -7,6 +7,9 @@ use windlass_mio as adapter;
 #[path = "../../src/words/synchronous.rs"]
 mod words;
 
+/// What this is called.
+const RUNTIME: &str = "mio";
+
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_MIO;
 

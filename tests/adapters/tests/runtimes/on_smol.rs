@@ -7,6 +7,9 @@ use windlass_smol as adapter;
 #[path = "../../src/words/asynchronous.rs"]
 mod words;
 
+/// What this is called.
+const RUNTIME: &str = "smol";
+
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_SMOL;
 

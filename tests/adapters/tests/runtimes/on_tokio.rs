@@ -7,6 +7,9 @@ use windlass_tokio as adapter;
 #[path = "../../src/words/asynchronous.rs"]
 mod words;
 
+/// What this is called.
+const RUNTIME: &str = "tokio";
+
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_TOKIO;
 

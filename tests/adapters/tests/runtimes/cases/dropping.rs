@@ -8,6 +8,7 @@ use smol::future::poll_once;
 use super::OWN_SERVER;
 use super::adapter::Client;
 use super::eras::{ERAS, in_era};
+use super::over_http::{every_way, serve};
 use crate::peers::{PARTIES, scripted, scripted_by_shell, server};
 use crate::processes;
 
@@ -25,6 +26,23 @@ case!(a_call_whose_future_is_dropped_cancels_its_handler_on_every_server, {
             while client.call_tool("counts", json!({})).await.unwrap().text_content() != "5 5" {}
             client.close().await;
         }
+    }
+});
+
+case!(a_call_over_http_whose_future_is_dropped_cancels_its_handler, {
+    for way in every_way() {
+        let (server, target) = serve(way);
+        let client = in_era(way.negotiation).connect(target).await.unwrap();
+        {
+            let mut calls: Vec<_> = (0..5).map(|_| Box::pin(client.call_tool("never", json!({})))).collect();
+            for call in &mut calls {
+                assert!(poll_once(call).await.is_none());
+            }
+            while client.call_tool("counts", json!({})).await.unwrap().text_content() != "5 0" {}
+        }
+        while client.call_tool("counts", json!({})).await.unwrap().text_content() != "5 5" {}
+        client.close().await;
+        server.close().await.unwrap();
     }
 });
 

@@ -12,7 +12,8 @@ use super::adapter::{ClientBuilder, Error, RpcError, SendError};
 use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, server};
 
-fn helpful(negotiation: Negotiation) -> ClientBuilder {
+/// A client that answers whatever it is asked.
+pub(super) fn helpful(negotiation: Negotiation) -> ClientBuilder {
     in_era(negotiation)
         .on_elicit(|params| {
             answer!({

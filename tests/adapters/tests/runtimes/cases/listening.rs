@@ -9,7 +9,8 @@ use super::{OWN_SERVER, served};
 use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, server};
 
-fn tools_and_item() -> SubscriptionFilter {
+/// What the tests listen for.
+pub(super) fn tools_and_item() -> SubscriptionFilter {
     let mut filter = SubscriptionFilter::new();
     filter.tools_list_changed = Some(true);
     filter.resource_subscriptions = Some(vec![served::ITEM.to_owned()]);

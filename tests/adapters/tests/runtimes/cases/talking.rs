@@ -8,8 +8,8 @@ use serde_json::json;
 use super::adapter::client::{Negotiation, ServerNotification};
 use super::adapter::model::*;
 use super::adapter::{CallError, Client, Error, SendError};
-use super::{OWN_SERVER, served};
 use super::eras::{ERAS, in_era};
+use super::{OWN_SERVER, served};
 use crate::peers::{PARTIES, scripted, server};
 
 case!(every_feature_works_with_every_server_in_both_eras, {
@@ -22,29 +22,34 @@ case!(every_feature_works_with_every_server_in_both_eras, {
             assert_eq!(peer.info.as_ref().unwrap().name, "served");
             assert_eq!(peer.instructions.as_deref(), Some("For tests only."));
 
-            let tools = wait!(client.list_tools()).unwrap();
-            assert!(tools.len() > 10, "several pages: {}", tools.len());
-            assert_eq!(wait!(client.list_resources()).unwrap()[0].uri, served::ITEM);
-            assert_eq!(wait!(client.list_resource_templates()).unwrap().len(), 1);
-            assert_eq!(wait!(client.list_prompts()).unwrap()[0].name, "greeting");
-
-            let sum = wait!(client.call_tool("add", json!({"a": 40, "b": 2}))).unwrap();
-            assert_eq!(sum.text_content(), "42");
-            let item = wait!(client.read_resource(served::ITEM)).unwrap();
-            assert_eq!(item.contents, ReadResourceResult::text(served::ITEM, "the item").contents);
-            let number = wait!(client.read_resource("test://number/7")).unwrap();
-            assert_eq!(number.contents[0].uri(), Some("test://number/7"));
-            let ada = GetPromptParams::new("greeting").with_argument("name", "Ada");
-            let prompt = wait!(client.get_prompt(ada)).unwrap();
-            assert_eq!(prompt.messages[0].content.as_text(), Some("Hello, Ada!"));
-            let known = CompleteParams::new(CompletionReference::prompt("greeting"), "name", "A");
-            assert_eq!(wait!(client.complete(known)).unwrap().completion.values, ["Ada", "Alan"]);
-            let known = CompleteParams::new(CompletionReference::resource("test://number/{number}"), "number", "");
-            assert_eq!(wait!(client.complete(known)).unwrap().completion.values, ["1", "2"]);
-            wait!(client.ping()).unwrap();
+            wait!(use_every_feature(&client));
             wait!(client.close());
         }
     }
+});
+
+// Whatever a server offers that is asked for and answered.
+step!(use_every_feature(client: &Client), {
+    let tools = wait!(client.list_tools()).unwrap();
+    assert!(tools.len() > 10, "several pages: {}", tools.len());
+    assert_eq!(wait!(client.list_resources()).unwrap()[0].uri, served::ITEM);
+    assert_eq!(wait!(client.list_resource_templates()).unwrap().len(), 1);
+    assert_eq!(wait!(client.list_prompts()).unwrap()[0].name, "greeting");
+
+    let sum = wait!(client.call_tool("add", json!({"a": 40, "b": 2}))).unwrap();
+    assert_eq!(sum.text_content(), "42");
+    let item = wait!(client.read_resource(served::ITEM)).unwrap();
+    assert_eq!(item.contents, ReadResourceResult::text(served::ITEM, "the item").contents);
+    let number = wait!(client.read_resource("test://number/7")).unwrap();
+    assert_eq!(number.contents[0].uri(), Some("test://number/7"));
+    let ada = GetPromptParams::new("greeting").with_argument("name", "Ada");
+    let prompt = wait!(client.get_prompt(ada)).unwrap();
+    assert_eq!(prompt.messages[0].content.as_text(), Some("Hello, Ada!"));
+    let known = CompleteParams::new(CompletionReference::prompt("greeting"), "name", "A");
+    assert_eq!(wait!(client.complete(known)).unwrap().completion.values, ["Ada", "Alan"]);
+    let known = CompleteParams::new(CompletionReference::resource("test://number/{number}"), "number", "");
+    assert_eq!(wait!(client.complete(known)).unwrap().completion.values, ["1", "2"]);
+    wait!(client.ping()).unwrap();
 });
 
 case!(a_legacy_server_is_found_out, {

@@ -1,0 +1,151 @@
+//! The ways to a server: secured, by a Unix socket, by name.
+
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::adapter::{Client, DialOptions, HttpListener, HttpServerConfig, HttpTarget, Server};
+use super::eras::{ERAS, in_era};
+use super::inputs::helpful;
+use super::listening::tools_and_item;
+use super::served;
+use super::talking::use_every_feature;
+use crate::certificates::Authority;
+
+fn serve(listener: HttpListener) -> Server {
+    served::start_http(listener, HttpServerConfig::on_loopback()).unwrap()
+}
+
+// Everything once, in both eras.
+step!(converse(target: &HttpTarget), {
+    for negotiation in ERAS {
+        let client = wait!(helpful(negotiation).connect(target.clone())).unwrap();
+        wait!(use_every_feature(&client));
+        assert_eq!(wait!(client.call_tool("ask_user", json!({}))).unwrap().text_content(), "Ada");
+        let mut subscription = wait!(client.listen(tools_and_item())).unwrap();
+        wait!(client.call_tool("touch", json!({}))).unwrap();
+        assert!(wait!(subscription.next()).is_some());
+        let text = "x".repeat(1 << 20);
+        assert!(wait!(client.call_tool("echo", json!({ "text": text }))).unwrap().text_content() == text);
+        wait!(client.close());
+    }
+});
+
+// What a client is told that cannot connect, soon.
+step!(told(target: HttpTarget, why: &mut String), {
+    let started = Instant::now();
+    *why = wait!(Client::connect(target)).err().unwrap().to_string();
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}: {why}", started.elapsed());
+});
+
+case!(everything_is_said_over_tls, {
+    let authority = Authority::new();
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server(&["127.0.0.1", "localhost"]));
+    let (url, port) = (listener.url("/mcp"), listener.local_addr().unwrap().port());
+    let server = serve(listener);
+    for url in [url, format!("https://localhost:{port}/mcp")] {
+        let target = HttpTarget::new(&url).unwrap().dial(DialOptions::new().tls(authority.trusted()));
+        wait!(converse(&target));
+    }
+    wait!(server.close()).unwrap();
+});
+
+case!(a_certificate_of_a_stranger_is_refused, {
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(Authority::new().server(&["127.0.0.1"]));
+    let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
+    let server = serve(listener);
+    let mut why = String::new();
+    for dial in [DialOptions::new(), DialOptions::new().tls(Authority::new().trusted())] {
+        wait!(told(target.clone().dial(dial), &mut why));
+        assert!(why.contains("certificate") || why.contains("trusted"), "{why}");
+    }
+    wait!(server.close()).unwrap();
+});
+
+case!(a_certificate_of_another_name_is_refused, {
+    let authority = Authority::new();
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server(&["example.org"]));
+    let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
+    let server = serve(listener);
+    let mut why = String::new();
+    wait!(told(target.dial(DialOptions::new().tls(authority.trusted())), &mut why));
+    assert!(why.contains("certificate") && why.contains("127.0.0.1"), "{why}");
+    wait!(server.close()).unwrap();
+});
+
+case!(a_server_that_is_not_secured_is_told_apart, {
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap();
+    let target = HttpTarget::new(&listener.url("/mcp").replace("http:", "https:")).unwrap();
+    let server = serve(listener);
+    let mut why = String::new();
+    wait!(told(target.dial(DialOptions::new().tls(Authority::new().trusted())), &mut why));
+    assert!(why.contains("TLS"), "{why}");
+    wait!(server.close()).unwrap();
+});
+
+case!(a_client_that_does_not_secure_is_told, {
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(Authority::new().server(&["127.0.0.1"]));
+    let target = HttpTarget::new(&listener.url("/mcp").replace("https:", "http:")).unwrap();
+    let server = serve(listener);
+    let mut why = String::new();
+    wait!(told(target, &mut why));
+    assert!(why.contains("the connection ended"), "{why}");
+    wait!(server.close()).unwrap();
+});
+
+case!(a_handshake_that_stalls_ends_in_time_and_holds_nobody_up, {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = HttpTarget::new(&format!("https://{}/mcp", silent.local_addr().unwrap())).unwrap();
+    let dial = DialOptions::new().tls(Authority::new().trusted()).connect_timeout(Duration::from_millis(200));
+    let mut why = String::new();
+    wait!(told(target.dial(dial), &mut why));
+    assert!(why.contains("the TLS handshake was not finished within 200ms"), "{why}");
+
+    let authority = Authority::new();
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server(&["127.0.0.1"]));
+    let address = listener.local_addr().unwrap();
+    let target = HttpTarget::new(&listener.url("/mcp")).unwrap().dial(DialOptions::new().tls(authority.trusted()));
+    let server = serve(listener);
+    let silent: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let client = wait!(Client::connect(target)).unwrap();
+    wait!(client.ping()).unwrap();
+    wait!(client.close());
+    drop(silent);
+    wait!(server.close()).unwrap();
+});
+
+case!(everything_is_said_by_a_unix_socket, {
+    let path = std::env::temp_dir().join(format!("windlass-{}-{}", std::process::id(), super::RUNTIME));
+    for _ in 0..2 {
+        let server = serve(HttpListener::bind_unix(&path).unwrap());
+        let target = HttpTarget::new("http://localhost/mcp").unwrap().dial(DialOptions::new().unix_socket(&path));
+        wait!(converse(&target));
+        wait!(server.close()).unwrap();
+        eventually!("the socket's file is removed", !path.exists());
+    }
+});
+
+case!(everything_is_said_to_localhost, {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        // Not every machine has both.
+        let Ok(listener) = HttpListener::bind(address) else { continue };
+        let port = listener.local_addr().unwrap().port();
+        let server = serve(listener);
+        wait!(converse(&HttpTarget::new(&format!("http://localhost:{port}/mcp")).unwrap()));
+        wait!(server.close()).unwrap();
+    }
+});
+
+case!(another_name_than_the_servers_own_is_refused, {
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = serve(listener);
+    let mut why = String::new();
+    wait!(told(HttpTarget::new(&format!("http://rebound.localhost:{port}/mcp")).unwrap(), &mut why));
+    assert!(why.contains("403"), "{why}");
+    // The rest of the test is that those who know better are served.
+    let client = wait!(in_era(ERAS[0]).connect(HttpTarget::new(&format!("http://localhost:{port}/mcp")).unwrap()));
+    wait!(client.unwrap().close());
+    wait!(server.close()).unwrap();
+});

@@ -1,0 +1,221 @@
+//! Clients over HTTP that do not do what they should: they get what they deserve, and everybody else is served.
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use windlass_adapter_tests::by_hand::{modern_call, modern_request};
+
+use super::OWN_SERVER;
+use super::adapter::{Client, HttpTarget};
+use crate::http_party::{HttpParty, hear, hear_to_end, send};
+
+// A few calls, none of which takes long.
+step!(is_served(client: &Client), {
+    for number in 0..10 {
+        let started = Instant::now();
+        let text = format!("call {number}");
+        let echoed = wait!(client.call_tool("echo", json!({ "text": text }))).unwrap();
+        assert_eq!(echoed.text_content(), text);
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+});
+
+step!(connected(server: &HttpParty, client: &mut Option<Client>), {
+    *client = Some(wait!(Client::connect(HttpTarget::new(server.url()).unwrap())).unwrap());
+});
+
+case!(those_who_send_a_byte_at_a_time_are_not_waited_for, {
+    let server = HttpParty::start(OWN_SERVER, "impatient");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    let call = modern_call("echo", r#"{"text":"slowly"}"#);
+    let body = call.find("\r\n\r\n").unwrap() + 10;
+    // Half of them have sent a whole head.
+    let slow: Vec<_> = (0..40).map(|number| (server.dial(), if number % 2 == 0 { 10 } else { body })).collect();
+    for (stream, at) in &slow {
+        send(stream, &call[..*at]);
+    }
+    let dripping: Vec<_> = slow.iter().map(|(stream, at)| (stream.try_clone().unwrap(), *at)).collect();
+    let text = call.clone();
+    let dripping = std::thread::spawn(move || {
+        for step in 0..30 {
+            for (stream, at) in &dripping {
+                send(stream, &text[at + step..=at + step]);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    wait!(is_served(&client));
+    dripping.join().unwrap();
+    for (stream, at) in &slow {
+        let heard = hear_to_end(stream);
+        // What a server said last may be lost when more is sent to it.
+        assert!(heard.is_empty() || heard.starts_with("HTTP/1.1 408 "), "{at}: {heard}");
+    }
+    wait!(is_served(&client));
+    wait!(client.close());
+});
+
+case!(those_who_say_nothing_are_not_waited_for, {
+    let server = HttpParty::start(OWN_SERVER, "impatient");
+    let silent: Vec<_> = (0..20).map(|_| server.dial()).collect();
+    for stream in &silent {
+        assert_eq!(hear_to_end(stream), "");
+    }
+});
+
+case!(those_who_do_not_read_cost_little_and_hold_nobody_up, {
+    let server = HttpParty::start(OWN_SERVER, "narrow");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    wait!(is_served(&client));
+    let before = server.peak_kilobytes();
+    let deaf: Vec<_> = (0..2).map(|_| server.dial()).collect();
+    for stream in &deaf {
+        // Together far more than the system itself keeps for them.
+        send(stream, &modern_call("flood", r#"{"messages":1500,"bytes":10000}"#));
+    }
+    wait!(is_served(&client));
+    eventually!("those who do not read are given up", {
+        deaf.iter().all(|stream| (&mut &*stream).write_all(b"\r\n").is_err())
+    });
+    let grown = server.peak_kilobytes() - before;
+    assert!(grown < 12_000, "{grown} kilobytes more for those who do not read");
+    wait!(is_served(&client));
+    wait!(client.close());
+});
+
+case!(those_who_take_nothing_for_too_long_are_given_up, {
+    let server = HttpParty::start(OWN_SERVER, "impatient");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    let deaf = [server.dial()];
+    for stream in &deaf {
+        send(stream, &modern_call("grow", r#"{"bytes":14000000}"#));
+    }
+    wait!(is_served(&client));
+    eventually!("those who do not read are given up", {
+        deaf.iter().all(|stream| (&mut &*stream).write_all(b"\r\n").is_err())
+    });
+    wait!(client.close());
+});
+
+case!(those_who_hang_up_in_a_request_leave_nothing_behind, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    wait!(is_served(&client));
+    let (descriptors, _) = server.belongings();
+    let call = modern_call("echo", r#"{"text":"half"}"#);
+    let body = call.find("\r\n\r\n").unwrap() + 10;
+    for at in [0, 1, 20, body, call.len() - 1] {
+        for hangs_up in [true, false] {
+            for _ in 0..10 {
+                let stream = server.dial();
+                send(&stream, &call[..at]);
+                if !hangs_up {
+                    // It could still be answered, but there is nothing to answer.
+                    stream.shutdown(Shutdown::Write).unwrap();
+                    hear_to_end(&stream);
+                }
+            }
+        }
+    }
+    wait!(is_served(&client));
+    eventually!("their connections are closed", server.belongings().0 <= descriptors);
+    wait!(client.close());
+});
+
+case!(those_who_hang_up_before_the_answer_have_cancelled, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    let (descriptors, _) = server.belongings();
+    let gone: Vec<_> = (0..50).map(|_| server.dial()).collect();
+    for stream in &gone {
+        send(stream, &modern_call("never", "{}"));
+    }
+    while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 0" {}
+    drop(gone);
+    while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 50" {}
+    eventually!("their connections are closed", server.belongings().0 <= descriptors + 1);
+    wait!(client.close());
+});
+
+case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    let mut left = Vec::new();
+    for _ in 0..3 {
+        for number in 0..200 {
+            let stream = server.dial();
+            // Some say something, and one in a while listens.
+            match number % 3 {
+                0 => {}
+                1 => send(&stream, &modern_call("echo", r#"{"text":"gone"}"#)),
+                _ => {
+                    send(&stream, &modern_request("subscriptions/listen", None, r#""notifications":{}"#));
+                    hear(&stream, "acknowledged");
+                }
+            }
+        }
+        wait!(is_served(&client));
+        let before = left.first().map_or(20, |&(descriptors, _)| descriptors);
+        eventually!("their connections are closed", server.belongings().0 <= before + 1);
+        left.push(server.belongings());
+    }
+    let (first, last) = (left[0], left[2]);
+    assert!(last.0 <= first.0 + 1 && last.1 <= first.1 + 2, "{left:?}");
+    wait!(client.close());
+});
+
+case!(requests_that_come_all_at_once_are_answered_one_after_the_other, {
+    for manner in ["json", "events"] {
+        let server = HttpParty::start(OWN_SERVER, manner);
+        let stream = server.dial();
+        let calls: Vec<_> =
+            (0..20).map(|number| modern_call("echo", &format!(r#"{{"text":"number {number}!"}}"#))).collect();
+        send(&stream, &calls.concat());
+        let heard = hear(&stream, "number 19!");
+        let places: Vec<_> = (0..20).map(|number| heard.find(&format!("number {number}!"))).collect();
+        assert!(places.is_sorted() && places[0].is_some(), "{manner}: {places:?}: {heard}");
+    }
+});
+
+case!(what_is_no_request_is_refused_and_harms_nobody, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    let call = modern_call("echo", r#"{"text":"hello"}"#);
+    let endless = format!("GET /mcp HTTP/1.1\r\nX-Long: {}", "x".repeat(100_000));
+    let many = format!("GET /mcp HTTP/1.1\r\n{}", "X-Many: of them\r\n".repeat(1000));
+    for (request, status) in [
+        ("\u{16}\u{3}\u{1}\u{2}\r\n\r\n", "400"),
+        ("GET /mcp HTTP/9.9\r\n\r\n", "505"),
+        ("GET /elsewhere HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+        ("PUT /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", "405"),
+        (&call.replace("Host: localhost", "Host: evil.example"), "403"),
+        (&call.replace("Host: localhost", "Host: localhost\r\nOrigin: http://evil.example"), "403"),
+        (&call.replace("application/json\r\nAccept", "text/plain\r\nAccept"), "415"),
+        (&call.replace("Content-Length: ", "Content-Length: 99999999999"), "413"),
+        (&call.replace("Content-Length: ", "Transfer-Encoding: chunked\r\nContent-Length: "), "400"),
+        (&endless, "431"),
+        (&many, "431"),
+    ] {
+        let stream = server.dial();
+        send(&stream, request);
+        hear(&stream, &format!("HTTP/1.1 {status} "));
+        wait!(is_served(&client));
+    }
+    wait!(client.close());
+});

@@ -1,0 +1,39 @@
+//! Certificates for the tests, and somebody who issues them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use windlass_host::{ServerTls, TlsOptions};
+
+/// Somebody who issues certificates.
+pub(crate) struct Authority {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        // Authorities of one name would be taken for each other.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        let name = format!("authority {}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self { certificate: params.self_signed(&key).unwrap(), key }
+    }
+
+    /// What a server of these names shows.
+    pub(crate) fn server(&self, names: &[&str]) -> ServerTls {
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+        let params = CertificateParams::new(names).unwrap();
+        let certificate = params.signed_by(&key, &self.certificate, &self.key).unwrap();
+        ServerTls::from_pem(certificate.pem().as_bytes(), key.serialize_pem().as_bytes()).unwrap()
+    }
+
+    /// Trusts this authority, and nobody else.
+    pub(crate) fn trusted(&self) -> TlsOptions {
+        TlsOptions::new().without_platform_roots().extra_ca_pem(self.certificate.pem().as_bytes()).unwrap()
+    }
+}
