@@ -43,8 +43,8 @@ pub struct HttpClientConfig {
     /// Connections at a time. Each call that waits needs one, as does each subscription; beyond it calls wait for their
     /// turn. Proxies commonly allow a hundred or so for one client.
     pub connections: usize,
-    /// Connections kept open for later calls. As many as there may be at a time: of those calls that are answered at
-    /// once, the next ones would otherwise open new connections again and again.
+    /// Connections kept open for later calls. With fewer than there are calls under way, those that are answered at the
+    /// same moment lose their connections, and the calls after them open new ones again and again.
     pub idle_connections: usize,
     /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
     pub idle_timeout: Duration,
