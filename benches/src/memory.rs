@@ -19,8 +19,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// The most that an idle pair should hold, in bytes.
 const IDLE_AIM: f64 = 4096.0;
 
-/// Bytes for each pair: connected, and after one large call and a quiet second.
+/// Bytes for each pair: just connected, after a quiet second, and after one large call and another.
 struct Heap {
+    connected: f64,
     idle: f64,
     after_call: f64,
 }
@@ -28,9 +29,11 @@ struct Heap {
 pub(crate) fn section(quick: bool, aims: &mut Aims) {
     println!("\n# memory: live heap of an idle pair in one process, client and server, in bytes\n");
     allocations::start_counting();
-    let mut table = Table::new(["", "pairs", "idle", "after a 256 KiB call and a quiet second"]);
+    let mut table =
+        Table::new(["", "pairs", "just connected", "after a quiet second", "after a 256 KiB call and another"]);
     let mut row = |name: &str, pairs: usize, heap: &Heap| {
-        table.row(vec![name.into(), grouped(pairs as f64), grouped(heap.idle), grouped(heap.after_call)]);
+        let figures = [pairs as f64, heap.connected, heap.idle, heap.after_call].map(grouped);
+        table.row([name.to_owned()].into_iter().chain(figures).collect());
     };
     let sizes: &[usize] = if quick { &[1_000] } else { &[1_000, 10_000] };
     let mut ours = Vec::new();
@@ -56,12 +59,14 @@ fn of_engine(era: Era, count: usize) -> Heap {
     let before = allocations::live_bytes();
     let mut pairs = Vec::with_capacity(count);
     pairs.extend((0..count).map(|_| Pair::connected(era)));
+    let connected = per_pair(before, count);
+    pairs.iter_mut().for_each(|pair| pair.rest(QUIET));
     let idle = per_pair(before, count);
     for pair in &mut pairs {
         pair.round_trip(&params);
         pair.rest(QUIET);
     }
-    Heap { idle, after_call: per_pair(before, count) }
+    Heap { connected, idle, after_call: per_pair(before, count) }
 }
 
 fn of_rmcp(era: Era, count: usize) -> Heap {
@@ -73,12 +78,14 @@ fn of_rmcp(era: Era, count: usize) -> Heap {
         for _ in 0..count {
             pairs.push(rmcp::pair(era).await);
         }
+        let connected = per_pair(before, count);
+        tokio::time::sleep(QUIET).await;
         let idle = per_pair(before, count);
         for (client, _) in &pairs {
             rmcp::round_trip(client, &params).await;
         }
         tokio::time::sleep(QUIET).await;
-        Heap { idle, after_call: per_pair(before, count) }
+        Heap { connected, idle, after_call: per_pair(before, count) }
     })
 }
 

@@ -76,6 +76,11 @@ pub(crate) fn current_thread() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("the runtime starts")
 }
 
+/// A runtime on as many threads as there are cores.
+pub(crate) fn multi_thread() -> Runtime {
+    Builder::new_multi_thread().enable_all().build().expect("the runtime starts")
+}
+
 /// A pair that echoes one text.
 pub(super) struct Echoing {
     // Before the runtime, which has to be there when it is dropped.

@@ -6,9 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::measured::{Measured, PerCall, Phase};
+use super::Plan;
 use super::start::Started;
-use super::{IN_FLIGHT, Plan, phases};
+use crate::calls::measured::{Measured, PerCall, Phase};
+use crate::calls::{IN_FLIGHT, phases};
 use crate::in_process::engine::Pair;
 
 /// Bytes to read at a time: what a pipe holds.
@@ -47,7 +48,7 @@ pub(super) fn call(started: Started, plan: &Plan) -> Measured {
         request: line(Pair::wire_lengths(plan.era, plan.payload).to_server),
         buffer: vec![0; READ_BYTES],
     };
-    let (latencies, sequential) = phases::one_after_the_other(child.id(), plan, || pipe.round_trip());
+    let (latencies, sequential) = phases::one_after_the_other(child.id(), plan.phase, || pipe.round_trip());
     let in_flight = pipe.many_at_once(Phase::begin(child.id(), plan.phase));
     drop(pipe);
     child.wait().expect("the server ends");

@@ -4,12 +4,8 @@
 //! unpinned latency measures the scheduler. The bare pipe carries lines as long as ours and looks for their ends only.
 
 mod bare;
-mod cost;
-mod measured;
 mod ours;
 mod party;
-mod phases;
-mod pinning;
 mod report;
 mod rmcp;
 mod start;
@@ -19,10 +15,11 @@ use std::time::Duration;
 use windlass::model::Era;
 
 use crate::aims::Aims;
+use crate::calls::measured::Measured;
+use crate::calls::pinning::{Pinning, pin_to};
+use crate::calls::{IN_FLIGHT, era_name};
 use crate::{PAYLOADS, size};
-use measured::Measured;
 use party::Party;
-use pinning::Pinning;
 use report::Report;
 
 /// What one run measures.
@@ -36,17 +33,14 @@ struct Plan {
     era: Era,
 }
 
-/// How many calls are under way at once in the second phase.
-const IN_FLIGHT: usize = 64;
-
-pub(crate) fn section(quick: bool, era: Era, aims: &mut Aims) {
+pub(crate) fn section(quick: bool, era: Era, pinnings: &[Pinning], aims: &mut Aims) {
     println!("\n# stdio: client and server in two processes\n");
     println!("  ours: {}; rmcp: legacy, its fastest; {IN_FLIGHT} in flight: futures, or threads", era_name(era));
     println!("  where there are no futures; CPU: client + server, of one call; writes: calls of write by both,");
     println!(
         "  wake-ups by eventfd included; the best of several runs. On one core, aims for many in flight are judged by\n  CPU time, which neighbours on the machine do not change\n"
     );
-    for pinning in Pinning::BOTH {
+    for &pinning in pinnings {
         if let Err(why) = pinning.is_possible() {
             println!("  {}: {why}\n", pinning.name());
             continue;
@@ -61,10 +55,6 @@ pub(crate) fn section(quick: bool, era: Era, aims: &mut Aims) {
     }
 }
 
-fn era_name(era: Era) -> &'static str {
-    if era == Era::Legacy { "legacy" } else { "modern" }
-}
-
 /// The role of the process that calls: prints what it has measured.
 pub(crate) fn client_role(case: &[&str]) {
     let (party, plan) = start::read_client_arguments(case);
@@ -75,6 +65,6 @@ pub(crate) fn client_role(case: &[&str]) {
 /// The role of the process that answers.
 pub(crate) fn server_role(case: &[&str]) {
     let (party, core, response) = start::read_server_arguments(case);
-    pinning::pin_to(core);
+    pin_to(core);
     party.answer(response);
 }

@@ -2,46 +2,28 @@
 
 use std::os::fd::OwnedFd;
 
-use serde::{Deserialize, Serialize};
-use windlass::client::Negotiation;
-use windlass::model::{CallToolResult, Era, Tool};
+use windlass::model::{CallToolResult, Tool};
 use windlass_host::sync::Drive;
 use windlass_host::{Endpoint, asynchronous, sync};
 
-use super::measured::Measured;
+use super::Plan;
 use super::start::Started;
-use super::{Plan, phases};
-
-/// What `echo` takes.
-#[derive(Serialize, Deserialize)]
-struct Text {
-    text: String,
-}
-
-fn text(plan: &Plan) -> Text {
-    Text { text: "x".repeat(plan.payload) }
-}
-
-fn negotiation(era: Era) -> Negotiation {
-    if era == Era::Legacy { Negotiation::Legacy } else { Negotiation::Automatic }
-}
+use crate::calls::echo::{Text, check, negotiation};
+use crate::calls::measured::Measured;
+use crate::calls::phases;
 
 fn endpoint(started: Started) -> (std::process::Child, Endpoint) {
     let Started { child, input, output } = started;
     (child, Endpoint::new(OwnedFd::from(output), OwnedFd::from(input)).expect("pipes need not block"))
 }
 
-fn check(result: &CallToolResult) {
-    assert_eq!(result.content.len(), 1, "a text came back");
-}
-
 pub(super) async fn call_async<R: asynchronous::Runtime>(started: Started, plan: &Plan) -> Measured {
     let (mut child, endpoint) = endpoint(started);
     let client = asynchronous::Client::<R>::builder("bench", "1").negotiation(negotiation(plan.era));
     let client = client.connect(endpoint).await.expect("the server accepts");
-    let text = text(plan);
+    let text = Text::of(plan.payload);
     let round_trip = async || check(&client.call_tool("echo", &text).await.expect("the call is answered"));
-    let measured = phases::of_futures(child.id(), plan, round_trip).await;
+    let measured = phases::of_futures(child.id(), plan.phase, round_trip).await;
     client.close().await;
     child.wait().expect("the server ends");
     measured
@@ -57,9 +39,9 @@ pub(super) fn call<D: Drive>(started: Started, plan: &Plan) -> Measured {
     let (mut child, endpoint) = endpoint(started);
     let client = sync::Client::<D>::builder("bench", "1").negotiation(negotiation(plan.era));
     let client = client.connect(endpoint).expect("the server accepts");
-    let text = text(plan);
+    let text = Text::of(plan.payload);
     let round_trip = || check(&client.call_tool("echo", &text).expect("the call is answered"));
-    let measured = phases::of_threads(child.id(), plan, round_trip);
+    let measured = phases::of_threads(child.id(), plan.phase, round_trip);
     client.close();
     child.wait().expect("the server ends");
     measured

@@ -1,8 +1,9 @@
 //! Who is measured.
 
-use super::measured::Measured;
 use super::start::Started;
 use super::{Plan, bare, ours, rmcp};
+use crate::calls::measured::Measured;
+use crate::in_process::rmcp::{current_thread, multi_thread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Party {
@@ -66,8 +67,8 @@ impl Party {
             Self::Tokio => windlass_tokio::run(ours::call_async::<windlass_tokio::Tokio>(started, plan)),
             Self::Smol => windlass_smol::run(ours::call_async::<windlass_smol::Smol>(started, plan)),
             Self::AsyncStd => windlass_async_std::run(ours::call_async::<windlass_async_std::AsyncStd>(started, plan)),
-            Self::RmcpBest => rmcp::current_thread().block_on(rmcp::call(started, plan)),
-            Self::RmcpDefault => rmcp::multi_thread().block_on(rmcp::call(started, plan)),
+            Self::RmcpBest => current_thread().block_on(rmcp::call(started, plan)),
+            Self::RmcpDefault => multi_thread().block_on(rmcp::call(started, plan)),
         }
     }
 
@@ -80,8 +81,8 @@ impl Party {
             Self::Tokio => windlass_tokio::run(ours::answer_async::<windlass_tokio::Tokio>()),
             Self::Smol => windlass_smol::run(ours::answer_async::<windlass_smol::Smol>()),
             Self::AsyncStd => windlass_async_std::run(ours::answer_async::<windlass_async_std::AsyncStd>()),
-            Self::RmcpBest => rmcp::current_thread().block_on(rmcp::answer(::rmcp::transport::stdio_pipes)),
-            Self::RmcpDefault => rmcp::multi_thread().block_on(rmcp::answer(::rmcp::transport::stdio)),
+            Self::RmcpBest => current_thread().block_on(rmcp::answer(::rmcp::transport::stdio_pipes)),
+            Self::RmcpDefault => multi_thread().block_on(rmcp::answer(::rmcp::transport::stdio)),
         }
     }
 }

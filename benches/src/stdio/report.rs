@@ -1,9 +1,9 @@
 //! All parties under one plan: their table, and what is aimed at.
 
-use super::measured::Measured;
-use super::pinning::Pinning;
 use super::{Party, Plan, start};
 use crate::aims::Aims;
+use crate::calls::measured::Measured;
+use crate::calls::pinning::Pinning;
 use crate::size;
 use crate::table::{Table, grouped};
 

@@ -3,19 +3,13 @@
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientServiceExt, RoleServer, ServiceExt};
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::runtime::{Builder, Runtime};
 use windlass::model::Era;
 
-use super::measured::Measured;
+use super::Plan;
 use super::start::Started;
-use super::{Plan, phases};
+use crate::calls::measured::Measured;
+use crate::calls::phases;
 use crate::in_process::rmcp::{Echo, echo_params, lifecycle, round_trip};
-
-pub(super) use crate::in_process::rmcp::current_thread;
-
-pub(super) fn multi_thread() -> Runtime {
-    Builder::new_multi_thread().enable_all().build().expect("the runtime starts")
-}
 
 pub(super) async fn call(started: Started, plan: &Plan) -> Measured {
     let Started { mut child, input, output } = started;
@@ -24,7 +18,7 @@ pub(super) async fn call(started: Started, plan: &Plan) -> Measured {
     let input = ChildStdin::from_std(input).expect("the runtime takes a pipe");
     let client = ().serve_with_lifecycle((output, input), lifecycle(Era::Legacy)).await.expect("the server accepts");
     let params = echo_params(plan.payload);
-    let measured = phases::of_futures(child.id(), plan, async || round_trip(&client, &params).await).await;
+    let measured = phases::of_futures(child.id(), plan.phase, async || round_trip(&client, &params).await).await;
     client.cancel().await.expect("the client ends");
     child.wait().expect("the server ends");
     measured

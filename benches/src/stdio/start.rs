@@ -3,11 +3,10 @@
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use windlass::model::Era;
-
-use super::measured::Measured;
-use super::pinning::Pinning;
-use super::{Party, Plan, era_name};
+use super::{Party, Plan};
+use crate::calls::measured::Measured;
+use crate::calls::pinning::{Pinning, pin_to};
+use crate::calls::{era_name, era_named};
 use crate::in_process::engine::Pair;
 
 /// A server that this process has started. All parties get theirs in the same way.
@@ -21,7 +20,7 @@ impl Started {
     /// Pins this process and starts the server beside it.
     pub(super) fn new(party: Party, plan: &Plan) -> Self {
         let (own_core, core_of_server) = plan.pinning.cores();
-        super::pinning::pin_to(own_core);
+        pin_to(own_core);
         let response = Pair::wire_lengths(plan.era, plan.payload).to_client;
         let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
             .args(["stdio-server", party.name(), &core_of_server.to_string(), &response.to_string()])
@@ -55,7 +54,7 @@ pub(super) fn read_client_arguments(case: &[&str]) -> (Party, Plan) {
         pinning: Pinning::named(pinning).expect("the pinning exists"),
         payload: payload.parse().expect("a number"),
         phase: Duration::from_millis(phase.parse().expect("a number")),
-        era: if *era == "legacy" { Era::Legacy } else { Era::Modern },
+        era: era_named(era),
     };
     (Party::named(party).expect("the party exists"), plan)
 }

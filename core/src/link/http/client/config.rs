@@ -43,7 +43,8 @@ pub struct HttpClientConfig {
     /// Connections at a time. Each call that waits needs one, as does each subscription; beyond it calls wait for their
     /// turn. Proxies commonly allow a hundred or so for one client.
     pub connections: usize,
-    /// Connections kept open for later calls: enough for a burst of parallel ones.
+    /// Connections kept open for later calls. With fewer than there are calls under way, those that are answered at the
+    /// same moment lose their connections, and the calls after them open new ones again and again.
     pub idle_connections: usize,
     /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
     pub idle_timeout: Duration,
@@ -64,7 +65,7 @@ impl HttpClientConfig {
             message_timeout: Duration::from_secs(30),
             close_timeout: Duration::from_secs(2),
             connections: 64,
-            idle_connections: 8,
+            idle_connections: 64,
             idle_timeout: Duration::from_secs(30),
         })
     }

@@ -8,28 +8,28 @@ use super::cost::Cost;
 
 /// Both phases of a run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// One call after the other, half of them faster than this, in microseconds.
-    pub(super) median: f64,
+    pub(crate) median: f64,
     /// All but one in a hundred are faster than this.
-    pub(super) slowest_percent: f64,
-    pub(super) sequential: PerCall,
+    pub(crate) slowest_percent: f64,
+    pub(crate) sequential: PerCall,
     /// Calls in a second, with many at once.
-    pub(super) rate: f64,
-    pub(super) in_flight: PerCall,
+    pub(crate) rate: f64,
+    pub(crate) in_flight: PerCall,
 }
 
 /// What one call costs.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct PerCall {
+pub(crate) struct PerCall {
     /// Microseconds of processor time.
-    pub(super) client_cpu: f64,
-    pub(super) server_cpu: f64,
-    pub(super) writes: f64,
+    pub(crate) client_cpu: f64,
+    pub(crate) server_cpu: f64,
+    pub(crate) writes: f64,
 }
 
 /// A phase of a run, from its beginning on.
-pub(super) struct Phase {
+pub(crate) struct Phase {
     server: u32,
     before: (Cost, Cost),
     began: Instant,
@@ -37,16 +37,16 @@ pub(super) struct Phase {
 }
 
 impl Phase {
-    pub(super) fn begin(server: u32, duration: Duration) -> Self {
+    pub(crate) fn begin(server: u32, duration: Duration) -> Self {
         Self { server, before: (Cost::of(0), Cost::of(server)), began: Instant::now(), duration }
     }
 
-    pub(super) fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         self.began.elapsed() < self.duration
     }
 
     /// Calls in a second, and what one has cost.
-    pub(super) fn end(self, calls: u64) -> (f64, PerCall) {
+    pub(crate) fn end(self, calls: u64) -> (f64, PerCall) {
         let rate = calls as f64 / self.began.elapsed().as_secs_f64();
         let client = Cost::of(0).since(self.before.0);
         let server = Cost::of(self.server).since(self.before.1);
@@ -62,14 +62,14 @@ impl Phase {
 
 /// How long calls took.
 #[derive(Default)]
-pub(super) struct Latencies(Vec<Duration>);
+pub(crate) struct Latencies(Vec<Duration>);
 
 impl Latencies {
-    pub(super) fn add(&mut self, latency: Duration) {
+    pub(crate) fn add(&mut self, latency: Duration) {
         self.0.push(latency);
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.len() as u64
     }
 
@@ -82,13 +82,13 @@ impl Latencies {
 }
 
 impl Measured {
-    pub(super) fn new(mut latencies: Latencies, sequential: PerCall, (rate, in_flight): (f64, PerCall)) -> Self {
+    pub(crate) fn new(mut latencies: Latencies, sequential: PerCall, (rate, in_flight): (f64, PerCall)) -> Self {
         let (median, slowest_percent) = (latencies.quantile(0.5), latencies.quantile(0.99));
         Self { median, slowest_percent, sequential, rate, in_flight }
     }
 
     /// The better of two runs in each phase: what disturbs a measurement only ever makes it slower.
-    pub(super) fn better(self, other: Self) -> Self {
+    pub(crate) fn better(self, other: Self) -> Self {
         let (latency, rate) = (if self.median <= other.median { self } else { other }, self.rate.max(other.rate));
         let cpu = |it: &Self| it.in_flight.client_cpu + it.in_flight.server_cpu;
         let in_flight = if cpu(&self) <= cpu(&other) { self.in_flight } else { other.in_flight };

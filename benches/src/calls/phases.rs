@@ -2,22 +2,22 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
+use super::IN_FLIGHT;
 use super::measured::{Latencies, Measured, PerCall, Phase};
-use super::{IN_FLIGHT, Plan};
 
 /// How many calls come before those that count.
 const WARM_UP: usize = 100;
 
 /// Both phases, for calls that are futures.
-pub(super) async fn of_futures(server: u32, plan: &Plan, round_trip: impl AsyncFn()) -> Measured {
+pub(crate) async fn of_futures(server: u32, each: Duration, round_trip: impl AsyncFn()) -> Measured {
     for _ in 0..WARM_UP {
         round_trip().await;
     }
-    let phase = Phase::begin(server, plan.phase);
+    let phase = Phase::begin(server, each);
     let mut latencies = Latencies::default();
     while phase.goes_on() {
         let began = Instant::now();
@@ -26,7 +26,7 @@ pub(super) async fn of_futures(server: u32, plan: &Plan, round_trip: impl AsyncF
     }
     let (_, sequential) = phase.end(latencies.count());
 
-    let phase = Phase::begin(server, plan.phase);
+    let phase = Phase::begin(server, each);
     let lane = async || {
         let mut calls = 0;
         while phase.goes_on() {
@@ -40,9 +40,9 @@ pub(super) async fn of_futures(server: u32, plan: &Plan, round_trip: impl AsyncF
 }
 
 /// Both phases, for calls that block: as many threads as there are calls at once.
-pub(super) fn of_threads(server: u32, plan: &Plan, round_trip: impl Fn() + Sync) -> Measured {
-    let (latencies, sequential) = one_after_the_other(server, plan, &round_trip);
-    let phase = Phase::begin(server, plan.phase);
+pub(crate) fn of_threads(server: u32, each: Duration, round_trip: impl Fn() + Sync) -> Measured {
+    let (latencies, sequential) = one_after_the_other(server, each, &round_trip);
+    let phase = Phase::begin(server, each);
     let calls = AtomicU64::new(0);
     let lane = || {
         while phase.goes_on() {
@@ -55,9 +55,9 @@ pub(super) fn of_threads(server: u32, plan: &Plan, round_trip: impl Fn() + Sync)
 }
 
 /// The first phase, for calls that block.
-pub(super) fn one_after_the_other(server: u32, plan: &Plan, mut round_trip: impl FnMut()) -> (Latencies, PerCall) {
+pub(crate) fn one_after_the_other(server: u32, each: Duration, mut round_trip: impl FnMut()) -> (Latencies, PerCall) {
     (0..WARM_UP).for_each(|_| round_trip());
-    let phase = Phase::begin(server, plan.phase);
+    let phase = Phase::begin(server, each);
     let mut latencies = Latencies::default();
     while phase.goes_on() {
         let began = Instant::now();

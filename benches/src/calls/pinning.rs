@@ -3,7 +3,7 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pinning {
+pub(crate) enum Pinning {
     /// Both on the same.
     OneCore,
     /// One for each.
@@ -11,21 +11,21 @@ pub(super) enum Pinning {
 }
 
 impl Pinning {
-    pub(super) const BOTH: [Self; 2] = [Self::OneCore, Self::TwoCores];
+    pub(crate) const BOTH: [Self; 2] = [Self::OneCore, Self::TwoCores];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OneCore => "one core",
             Self::TwoCores => "two cores",
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Self::BOTH.into_iter().find(|pinning| pinning.name() == name)
     }
 
     /// Why this cannot be measured here, if it cannot.
-    pub(super) fn is_possible(self) -> Result<(), String> {
+    pub(crate) fn is_possible(self) -> Result<(), String> {
         let allowed = sched_getaffinity(None).map_err(|error| format!("the cores are not known: {error}"))?;
         let first = *cores_in(&allowed).first().ok_or("there is no core")?;
         sched_setaffinity(None, &only(first)).map_err(|error| format!("processes cannot be pinned here: {error}"))?;
@@ -37,7 +37,7 @@ impl Pinning {
     }
 
     /// The core of the client and that of the server.
-    pub(super) fn cores(self) -> (usize, usize) {
+    pub(crate) fn cores(self) -> (usize, usize) {
         let cores = cores_in(&sched_getaffinity(None).expect("the cores are known"));
         match self {
             Self::OneCore => (cores[0], cores[0]),
@@ -47,7 +47,7 @@ impl Pinning {
 }
 
 /// From now on this process, with all the threads it will start, runs on one core.
-pub(super) fn pin_to(core: usize) {
+pub(crate) fn pin_to(core: usize) {
     sched_setaffinity(None, &only(core)).expect("pinning is possible, as was found out before");
 }
 

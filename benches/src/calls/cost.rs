@@ -4,18 +4,18 @@ use std::time::Duration;
 
 /// Processor time and calls of `write`.
 #[derive(Clone, Copy)]
-pub(super) struct Cost {
-    pub(super) cpu: Duration,
-    pub(super) writes: u64,
+pub(crate) struct Cost {
+    pub(crate) cpu: Duration,
+    pub(crate) writes: u64,
 }
 
 impl Cost {
     /// Of a process, with all its threads; 0 is this one.
-    pub(super) fn of(process: u32) -> Self {
+    pub(crate) fn of(process: u32) -> Self {
         Self { cpu: cpu_time(process), writes: writes(process) }
     }
 
-    pub(super) fn since(self, before: Self) -> Self {
+    pub(crate) fn since(self, before: Self) -> Self {
         Self { cpu: self.cpu - before.cpu, writes: self.writes - before.writes }
     }
 }
