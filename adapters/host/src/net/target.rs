@@ -44,6 +44,11 @@ impl HttpTarget {
         Ok(Self { config: HttpClientConfig::new(url)?, dial, carriage: None })
     }
 
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        self.config.url.as_str()
+    }
+
     /// Sends a header with every request: a token, for one.
     ///
     /// # Errors

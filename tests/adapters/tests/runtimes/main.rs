@@ -8,6 +8,7 @@ mod certificates;
 mod http_party;
 mod http_server;
 mod peers;
+mod porter;
 mod processes;
 mod watchdog;
 
@@ -20,6 +21,8 @@ macro_rules! cases {
         mod calling_back;
         #[path = "cases/cancelling.rs"]
         mod cancelling;
+        #[path = "cases/challenging.rs"]
+        mod challenging;
         #[path = "cases/crowds.rs"]
         mod crowds;
         #[path = "cases/dying.rs"]
