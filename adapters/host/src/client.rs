@@ -28,7 +28,7 @@ use crate::completion::{ProgressHandler, Token};
 use crate::endpoint::Connector;
 use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
-use crate::net::Wires;
+use crate::net::{HttpTarget, Wires};
 use crate::shared::{self, Manners, Shared};
 use crate::{Clock, ConnectError, Error, Grace};
 
@@ -74,6 +74,30 @@ impl<A> ClientSettings<A> {
             #[cfg(feature = "http")]
             on_challenge: None,
         }
+    }
+}
+
+/// What of the settings stays with a client.
+struct Parts<A> {
+    inputs: InputHandlers<A>,
+    on_notification: Option<NotificationHandler>,
+    on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    #[cfg(feature = "http")]
+    on_challenge: Option<ChallengeHandler>,
+    page_limit: usize,
+}
+
+impl<A> ClientSettings<A> {
+    fn take_apart(self) -> (ClientConfig, Grace, Parts<A>) {
+        let parts = Parts {
+            inputs: self.inputs,
+            on_notification: self.on_notification,
+            on_malformed: self.on_malformed,
+            #[cfg(feature = "http")]
+            on_challenge: self.on_challenge,
+            page_limit: self.config.limits.pages,
+        };
+        (self.config, self.grace, parts)
     }
 }
 
@@ -150,21 +174,12 @@ impl<A> ClientCore<A> {
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let ClientSettings {
-            config,
-            inputs,
-            on_notification,
-            on_malformed,
-            grace,
-            #[cfg(feature = "http")]
-            on_challenge,
-        } = settings;
+        let (config, grace, parts) = settings.take_apart();
         let clock = Clock::new();
-        let page_limit = config.limits.pages;
         let hub = match connector {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
-                target.config.answers_challenges = on_challenge.is_some();
+                target.config.answers_challenges = parts.on_challenge.is_some();
                 let machine = match target.carriage {
                     None => HttpClient::new(config, target.config, clock.now()),
                     Some(carriage) => {
@@ -178,6 +193,40 @@ impl<A> ClientCore<A> {
             }
             stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
         };
+        Self::on(hub, parts, manners, wake)
+    }
+
+    /// A client for one call, without a handshake before it.
+    #[cfg(feature = "http")]
+    pub(crate) fn for_one_call<P: Serialize + ?Sized>(
+        settings: ClientSettings<A>,
+        target: HttpTarget,
+        version: windlass::model::ProtocolVersion,
+        call: (&str, &P),
+        token: Token,
+        (manners, wake): (Manners, Arc<dyn Fn() + Send + Sync>),
+    ) -> Result<Arc<Self>, SendError> {
+        let clock = Clock::new();
+        let options = CallOptions::new();
+        let (config, grace, parts) = settings.take_apart();
+        let mut http = target.config;
+        http.answers_challenges = parts.on_challenge.is_some();
+        let call = (call.0, call.1, &options);
+        let machine = HttpClient::for_one_call(config, http, version, call, token, clock.now())?;
+        let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
+        hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+        Ok(Self::on(hub, parts, manners, wake))
+    }
+
+    fn on(hub: Hub<Machine>, parts: Parts<A>, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
+        let Parts {
+            inputs,
+            on_notification,
+            on_malformed,
+            #[cfg(feature = "http")]
+            on_challenge,
+            page_limit,
+        } = parts;
         Arc::new(Self {
             shared: Shared::new(hub, manners),
             wake,

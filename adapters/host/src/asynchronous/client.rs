@@ -15,6 +15,8 @@ use super::{BoxFuture, Runtime, Wakeup};
 use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
+#[cfg(feature = "http")]
+use crate::net::HttpTarget;
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{ConnectError, Error};
 
@@ -296,6 +298,34 @@ impl<R: Runtime> ClientBuilder<R> {
             Box::pin(async move { answer.await.map(InputResponse::from) })
         }));
         self.declare(|capabilities| capabilities.with_roots(true))
+    }
+
+    /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
+    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no sessions.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached, or does not answer as it should.
+    #[cfg(feature = "http")]
+    pub async fn call_once<M: Method>(
+        self,
+        to: HttpTarget,
+        version: ProtocolVersion,
+        params: &M::Params,
+    ) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let wakeup = Arc::new(Wakeup::default());
+        let waking = wakeup.clone();
+        let slot = Slot::of::<M>(None);
+        let manner = (Manners::LeaveCrowdsToDriver, Arc::new(move || waking.wake()) as _);
+        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), runtime: PhantomData });
+        R::spawn(drive::<R, _>(driven, wakeup));
+        // Dropping this future gives the call up.
+        let _guard = Guard(core);
+        poll_fn(|context| slot.poll(context)).await
     }
 
     /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).

@@ -7,6 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+#[cfg(feature = "http")]
+use windlass::SendError;
 use windlass::client::{CallId, CallOptions, InputResponse, Peer, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
@@ -17,6 +19,8 @@ use super::pool::Pool;
 use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
+#[cfg(feature = "http")]
+use crate::net::HttpTarget;
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{ConnectError, Error};
 
@@ -291,6 +295,31 @@ impl<D: Drive> ClientBuilder<D> {
     {
         self.settings.inputs.roots = Some(Arc::new(move |_| handler().map(InputResponse::from)));
         self.declare(|capabilities| capabilities.with_roots(true))
+    }
+
+    /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
+    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no sessions.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be reached, or does not answer as it should.
+    #[cfg(feature = "http")]
+    pub fn call_once<M: Method>(
+        self,
+        to: HttpTarget,
+        version: ProtocolVersion,
+        params: &M::Params,
+    ) -> Result<M::Output, Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let drive = D::new().map_err(|_| SendError::Full)?;
+        let slot = Slot::of::<M>(None);
+        let manner = (Manners::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
+        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
+        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), pool: Pool::default() }));
+        let guard = Guard { core, engine };
+        guard.engine.wait(|context| slot.poll(context))
     }
 
     /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).

@@ -15,7 +15,7 @@ use crate::codec::http1::{Headers, ResponseHead};
 use crate::error::{ConnError, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed, Target};
-use crate::model::{Method, Notice, SubscriptionFilter};
+use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
 use crate::session::Counters;
 use crate::time::{Instant, earliest};
 
@@ -51,6 +51,18 @@ impl<T> HttpClient<T> {
     /// A client that begins to negotiate at once.
     pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
         Self::on(Exchanges::new(config, http, now), now)
+    }
+
+    /// A client for one call, without a handshake before it: see [`HttpOneShot`](super::HttpOneShot).
+    pub fn for_one_call<P: Serialize + ?Sized>(
+        config: ClientConfig,
+        http: HttpClientConfig,
+        version: ProtocolVersion,
+        call: (&str, &P, &CallOptions),
+        token: T,
+        now: Instant,
+    ) -> Result<Self, Refused<T>> {
+        Ok(Self::on(Exchanges::for_one_call(config, http, version, call, token, now)?, now))
     }
 
     pub(super) fn on(exchanges: Exchanges<T>, now: Instant) -> Self {

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::config::{HeaderError, HttpClientConfig};
-use super::exchanges::Exchanges;
 use super::machine::HttpClient;
 use crate::client::{CallOptions, ChallengeReply, ClientConfig, ClientEvent, InputReply, InputResponse};
 use crate::codec::http1::Headers;
@@ -50,8 +49,7 @@ impl<T> HttpOneShot<T> {
         token: T,
         now: Instant,
     ) -> Result<Self, Refused<T>> {
-        let exchanges = Exchanges::for_one_call(config, http, version, call, token, now)?;
-        Ok(Self { client: HttpClient::on(exchanges, now) })
+        HttpClient::for_one_call(config, http, version, call, token, now).map(|client| Self { client })
     }
 
     /// Answers a request for input.

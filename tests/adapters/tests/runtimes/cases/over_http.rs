@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::adapter::client::{Negotiation, ServerNotification};
-use super::adapter::model::Era;
-use super::adapter::{CallError, Client, CloseReason, Error, HttpListener, HttpServerConfig, HttpTarget, Server};
+use super::adapter::model::{CallTool, CallToolParams, Era, ProtocolVersion};
+use super::adapter::{CallError, Client, CloseReason, Error, HttpListener, HttpServerConfig, HttpTarget, Json, Server};
 use super::eras::{ERAS, in_era};
 use super::inputs::helpful;
 use super::listening::tools_and_item;
@@ -276,4 +276,26 @@ case!(a_server_that_is_not_there_is_told_at_once, {
     let refused = wait!(Client::connect(target)).err().unwrap().to_string();
     assert!(refused.contains("refused") && refused.contains("127.0.0.1"), "{refused}");
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+});
+
+case!(one_call_needs_no_handshake, {
+    for json_answers in [true, false] {
+        let (server, target) = serve_with(|config| config.json_answers = json_answers);
+        let sum = CallToolParams::new("add").with_arguments(Json::of(&json!({"a": 2, "b": 3})).unwrap());
+        for _ in 0..3 {
+            let call = Client::builder("one", "1").call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &sum);
+            assert_eq!(wait!(call).unwrap().text_content(), "5");
+        }
+        let unknown = CallToolParams::new("no such tool");
+        let call = Client::builder("one", "1").call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &unknown);
+        assert!(matches!(wait!(call), Err(Error::Call(CallError::Remote(_)))));
+        let never = CallToolParams::new("never");
+        let hasty = Client::builder("one", "1").timeout(Duration::from_millis(100));
+        let call = hasty.call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &never);
+        assert!(matches!(wait!(call), Err(Error::Call(CallError::TimedOut { .. }))));
+        wait!(server.close()).unwrap();
+        let call = Client::builder("one", "1").call_once::<CallTool>(target, ProtocolVersion::LATEST, &sum);
+        let nobody = wait!(call).unwrap_err().to_string();
+        assert!(nobody.contains("refused"), "{nobody}");
+    }
 });
