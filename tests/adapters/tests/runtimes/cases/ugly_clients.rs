@@ -11,6 +11,10 @@ use super::OWN_SERVER;
 use super::adapter::{Client, HttpTarget};
 use crate::http_party::{HttpParty, hear, hear_to_end, send};
 
+/// The connections that a well-behaved client may open meanwhile, and what a runtime opens for itself. Those that are
+/// counted here are many more.
+const OWN: usize = 5;
+
 // A few calls, none of which takes long.
 step!(is_served(client: &Client), {
     for number in 0..10 {
@@ -145,7 +149,7 @@ case!(those_who_hang_up_before_the_answer_have_cancelled, {
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 0" {}
     drop(gone);
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 50" {}
-    eventually!("their connections are closed", server.belongings().0 <= descriptors + 1);
+    eventually!("their connections are closed", server.belongings().0 <= descriptors + OWN);
     wait!(client.close());
 });
 
@@ -170,11 +174,11 @@ case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
         }
         wait!(is_served(&client));
         let before = left.first().map_or(20, |&(descriptors, _)| descriptors);
-        eventually!("their connections are closed", server.belongings().0 <= before + 1);
+        eventually!("their connections are closed", server.belongings().0 <= before + OWN);
         left.push(server.belongings());
     }
     let (first, last) = (left[0], left[2]);
-    assert!(last.0 <= first.0 + 1 && last.1 <= first.1 + 2, "{left:?}");
+    assert!(last.0 <= first.0 + OWN && last.1 <= first.1 + 2, "{left:?}");
     wait!(client.close());
 });
 
