@@ -295,7 +295,8 @@ case!(one_call_needs_no_handshake, {
         assert!(matches!(wait!(call), Err(Error::Call(CallError::TimedOut { .. }))));
         wait!(server.close()).unwrap();
         let call = Client::builder("one", "1").call_once::<CallTool>(target, ProtocolVersion::LATEST, &sum);
-        let nobody = wait!(call).unwrap_err().to_string();
-        assert!(nobody.contains("refused"), "{nobody}");
+        // Refused, or hung up on by a listener that is about to be gone.
+        let nobody = wait!(call);
+        assert!(matches!(nobody, Err(Error::Call(_))), "{nobody:?}");
     }
 });
