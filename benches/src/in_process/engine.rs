@@ -41,8 +41,8 @@ pub(crate) struct EchoParams {
 
 /// What `echo` takes.
 #[derive(Serialize, Deserialize)]
-struct Text {
-    text: String,
+pub(super) struct Text {
+    pub(super) text: String,
 }
 
 impl EchoParams {
@@ -164,7 +164,13 @@ impl Pair {
 }
 
 /// Moves what one machine has to write into the other, and says how much that was.
-fn carry(from: &mut impl Machine, source: ConnId, to: &mut impl Machine, sink: ConnId, now: Instant) -> usize {
+pub(super) fn carry(
+    from: &mut impl Machine,
+    source: ConnId,
+    to: &mut impl Machine,
+    sink: ConnId,
+    now: Instant,
+) -> usize {
     let mut moved = 0;
     loop {
         let bytes = from.write_buf(source);

@@ -3,6 +3,7 @@
 pub(crate) mod engine;
 mod floor;
 mod instructions;
+mod over_http;
 pub(crate) mod rmcp;
 
 use std::time::{Duration, Instant};
@@ -29,17 +30,21 @@ trait RoundTrips {
 enum Party {
     Floor(Era),
     Engine(Era),
+    /// The engine with HTTP around every message, and many calls in flight.
+    OverHttp(Era),
     Rmcp(Era),
 }
 
 impl Party {
     /// The floor is the first of its era.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Floor(Era::Legacy),
         Self::Engine(Era::Legacy),
+        Self::OverHttp(Era::Legacy),
         Self::Rmcp(Era::Legacy),
         Self::Floor(Era::Modern),
         Self::Engine(Era::Modern),
+        Self::OverHttp(Era::Modern),
         Self::Rmcp(Era::Modern),
     ];
 
@@ -49,6 +54,8 @@ impl Party {
             Self::Floor(_) => "JSON floor, modern",
             Self::Engine(Era::Legacy) => "windlass, legacy",
             Self::Engine(_) => "windlass, modern",
+            Self::OverHttp(Era::Legacy) => "windlass over HTTP, legacy",
+            Self::OverHttp(_) => "windlass over HTTP, modern",
             Self::Rmcp(Era::Legacy) => "rmcp, legacy",
             Self::Rmcp(_) => "rmcp, modern",
         }
@@ -62,6 +69,7 @@ impl Party {
         match self {
             Self::Floor(era) => Box::new(floor::Floor::new(era, payload)),
             Self::Engine(era) => Box::new(engine::Echoing::connected(era, payload)),
+            Self::OverHttp(era) => Box::new(over_http::Echoing::connected(era, payload)),
             Self::Rmcp(era) => Box::new(rmcp::Echoing::connected(era, payload)),
         }
     }

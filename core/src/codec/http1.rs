@@ -187,7 +187,8 @@ impl core::error::Error for HttpFault {}
 
 /// Whether `byte` may be part of a method or of a header's name (RFC 9110, `tchar`).
 fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    const TOKEN: [bool; 256] = ascii_table(b"!#$%&'*+-.^_`|~");
+    TOKEN[usize::from(byte)]
 }
 
 fn is_token(text: &[u8]) -> bool {
@@ -206,5 +207,22 @@ fn is_target(text: &[u8]) -> bool {
 
 /// Whether `text` can be a host with an optional port (RFC 3986), or empty, which RFC 9112 demands for some targets.
 fn is_host(text: &[u8]) -> bool {
-    text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%:[]".contains(byte))
+    const HOST: [bool; 256] = ascii_table(b"-._~!$&'()*+,;=%:[]");
+    text.iter().all(|byte| HOST[usize::from(*byte)])
+}
+
+/// Which bytes are letters, digits or one of `others`. Looking a byte up is what a head mostly costs.
+const fn ascii_table(others: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
 }

@@ -225,6 +225,7 @@ fn write_headers<'a>(
 }
 
 fn write_line(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.reserve(name.len() + value.len() + 4);
     for part in [name, ": ", value, "\r\n"] {
         out.extend_from_slice(part.as_bytes());
     }

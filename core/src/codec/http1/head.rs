@@ -113,7 +113,11 @@ pub(super) fn collect_headers(parsed: &[httparse::Header<'_>]) -> Headers {
     let text_bytes = parsed.iter().map(|header| header.name.len() + header.value.len()).sum();
     let mut headers = Headers::with_capacity(parsed.len(), text_bytes);
     for header in parsed {
-        headers.push(header.name, &String::from_utf8_lossy(trim_blanks(header.value)));
+        let value = trim_blanks(header.value);
+        match core::str::from_utf8(value) {
+            Ok(value) => headers.push(header.name, value),
+            Err(_) => headers.push(header.name, &String::from_utf8_lossy(value)),
+        }
     }
     headers
 }

@@ -40,8 +40,13 @@ impl Headers {
         Self::default()
     }
 
-    pub(super) fn with_capacity(count: usize, text_bytes: usize) -> Self {
+    pub(crate) fn with_capacity(count: usize, text_bytes: usize) -> Self {
         Self { text: String::with_capacity(text_bytes), ends: Vec::with_capacity(count) }
+    }
+
+    /// Bytes of all names and values.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.text.len()
     }
 
     /// Adds a header behind the others. What cannot be sent is found out when it is sent.
@@ -79,7 +84,14 @@ impl Headers {
 
     /// The values of all headers called `name`, in order.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.iter().filter(move |(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        let mut next = 0;
+        self.ends.iter().filter_map(move |ends| {
+            let start = core::mem::replace(&mut next, ends.value);
+            // Every request is asked for a dozen headers by name, and most lengths differ.
+            let found = ends.name - start == name.len()
+                && self.text.as_bytes()[start..ends.name].eq_ignore_ascii_case(name.as_bytes());
+            found.then(|| &self.text[ends.name..ends.value])
+        })
     }
 
     /// The value of the header called `name`, unless there are two of them.
@@ -114,11 +126,12 @@ impl Headers {
     /// Whether the `Accept` headers admit `media_type`. The most specific range decides, as in RFC 9110 section 12.5.1.
     /// Without any `Accept` header everything is admitted.
     pub fn accepts(&self, media_type: &str) -> bool {
-        if !self.contains("accept") {
+        let mut values = self.get_all("accept").peekable();
+        if values.peek().is_none() {
             return true;
         }
         let mut best = (0, false);
-        for member in self.members("accept") {
+        for member in values.flat_map(|value| split_unquoted(value, b',')) {
             let mut parts = split_unquoted(member, b';');
             let specificity = parts.next().map_or(0, |range| specificity(range, media_type));
             if specificity > best.0 {
@@ -190,12 +203,17 @@ fn split_unquoted(value: &str, separator: u8) -> impl Iterator<Item = &str> {
             None => (text, None),
         };
         rest = after;
-        Some(part.trim_matches([' ', '\t']))
+        Some(part.trim_ascii())
     })
 }
 
 /// Where the first `separator` is that is not in quotes.
 fn unquoted(text: &str, separator: u8) -> Option<usize> {
+    // Hardly any list has quotes in it.
+    let first = memchr::memchr2(separator, b'"', text.as_bytes())?;
+    if text.as_bytes()[first] == separator {
+        return Some(first);
+    }
     let mut quoted = false;
     let mut escaped = false;
     text.bytes().position(|byte| {
