@@ -168,5 +168,17 @@ fn arguments_that_a_tool_wants_in_headers_are_compared() {
     assert_eq!(call("{}", "Mcp-Param-Region: north\r\n"), 400, "the message does not say so");
     assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 42.0\r\n"), 200, "the same number");
     assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 43\r\n"), 400);
+    assert_eq!(call(r#"{"region":"42"}"#, "Mcp-Param-Region: 42.0\r\n"), 400, "a text is no number");
+    let largest = 9_007_199_254_740_991_i64;
+    let sized = |size: &str| (format!(r#"{{"size":{size}}}"#), format!("Mcp-Param-Size: {size}\r\n"));
+    for safe in [largest, -largest] {
+        let (arguments, header) = sized(&safe.to_string());
+        assert_eq!(call(&arguments, &header), 200, "{safe}");
+    }
+    for size in [&(largest + 1).to_string()[..], &(-largest - 1).to_string(), "1e30", "0.5"] {
+        let (arguments, header) = sized(size);
+        assert_eq!(call(&arguments, &header), 400, "{size}");
+        assert_eq!(call(&arguments, ""), 400, "{size} without a header");
+    }
     assert_eq!(call("{}", "Mcp-Param-Other: x\r\n"), 200, "nobody asked for it");
 }
