@@ -6,6 +6,7 @@
 mod chunking;
 mod connections;
 mod credentials;
+mod endless;
 mod eras;
 mod failing;
 mod legacy;

@@ -270,6 +270,8 @@ impl<T> Exchanges<T> {
             // The body of an error is not worth more time: what is there has to do.
             (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),
+            // The server has taken the request; its answer is waited for elsewhere.
+            (Stage::Answering, Purpose::Dropped(_)) => drop(self.drop_exchange(id)),
             (_, Purpose::Dropped(number)) => {
                 let (number, after) = (*number, self.http.message_timeout);
                 self.drop_exchange(id);

@@ -248,11 +248,23 @@ impl<T> Exchanges<T> {
         if matches!(exchange.body.form, Form::Excerpt) {
             return self.finished(id);
         }
-        let number = exchange.number();
-        self.drop_exchange(id);
-        if let Some(number) = number {
-            let limit = self.client.session.limits.message_bytes;
-            self.unusable(number, alloc::format!("the answer is longer than {limit} bytes"));
+        let limit = self.client.session.limits.message_bytes;
+        let detail = match exchange.body.form {
+            Form::Events(_) => alloc::format!("an event goes on beyond {limit} bytes without an end"),
+            _ => alloc::format!("the answer is longer than {limit} bytes"),
+        };
+        let Some(exchange) = self.drop_exchange(id) else { return };
+        match &exchange.purpose {
+            Purpose::Listen(_) => {
+                self.client.malformed(Malformed::new(MalformedKind::TooLong, detail), self.now);
+                self.listener_over(exchange);
+            }
+            Purpose::Events => self.events_broken(detail),
+            _ => {
+                if let Some(number) = exchange.number() {
+                    self.unusable(number, detail);
+                }
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::config::is_sendable;
 use super::exchange::{Exchange, Purpose, Stage, Tries};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
-use crate::error::{CallError, CloseReason};
+use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::time::Instant;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
@@ -151,6 +151,14 @@ impl<T> Exchanges<T> {
                 let detail = "the server names an endpoint of another origin, or none";
                 self.fail_call(fallback.number, CallError::InvalidResponse(detail.into()));
             }
+        }
+    }
+
+    /// The stream of the HTTP+SSE transport cannot be read any further.
+    pub(super) fn events_broken(&mut self, detail: String) {
+        match self.fallback.take() {
+            Some(fallback) => self.fail_call(fallback.number, CallError::InvalidResponse(detail)),
+            None => self.client.close(CloseReason::Transport(ConnError::new(ConnErrorKind::Broken, detail))),
         }
     }
 
