@@ -14,6 +14,7 @@ mod listening;
 mod modern;
 mod monkey;
 mod one_shot;
+mod redirects;
 mod seam;
 mod talk;
 mod tools;

@@ -54,6 +54,9 @@ impl<T> Exchanges<T> {
             Purpose::Request(_) => self.wrong_type(id, headers),
             Purpose::Dropped(_) | Purpose::Message { .. } | Purpose::Delete => exchange.body.form = Form::Ignored,
         }
+        if success && self.exchanges.get(&id).is_some_and(|exchange| exchange.wrong_type.is_none()) {
+            self.found(id);
+        }
         self.head_read(id, success, events, headers);
     }
 
@@ -73,8 +76,11 @@ impl<T> Exchanges<T> {
                 self.listening_decided();
             }
             Purpose::Listen(_) => {
-                self.drop_exchange(id);
-                self.listening_decided();
+                let Some(exchange) = self.drop_exchange(id) else { return };
+                let status = exchange.failure.as_ref().map_or(404, |failure| failure.status);
+                if self.goes_back(exchange, status).is_some() {
+                    self.listening_decided();
+                }
             }
             _ => {}
         }

@@ -105,7 +105,7 @@ impl<T> Exchanges<T> {
         };
         let handshake = message.method == "initialize";
         let (url, streamable) = match &self.transport {
-            Transport::Streamable => (self.http.url.clone(), true),
+            Transport::Streamable => (self.endpoint("POST"), true),
             Transport::Events { endpoint } => (endpoint.clone(), false),
         };
         let common = Common {
@@ -137,6 +137,7 @@ impl<T> Exchanges<T> {
         };
         let mut exchange = Exchange::new(purpose, request);
         exchange.session = session;
+        exchange.settled = streamable;
         if !matches!(exchange.purpose, Purpose::Request(_)) {
             exchange.deadline = Some(self.now + self.http.message_timeout);
         }
