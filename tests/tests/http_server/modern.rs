@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass::Machine;
 use windlass::model::Tool;
 
 use crate::guest::{House, META, body, header, messages, modern, post, status};
@@ -111,6 +112,23 @@ fn listeners_are_told_of_changes() {
     let last = house.read(conn);
     assert!(messages(&last)[0].contains(r#""id":9,"result""#) && last.ends_with("0\r\n\r\n"), "{last}");
     assert!(house.closed && house.server.is_idle());
+}
+
+#[test]
+fn a_server_that_closes_takes_nobody_in_and_answers_what_is_open() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"slow","arguments":{}"#);
+    let conn = house.connect();
+    house.write(conn, post(&headers, &request).as_bytes());
+    assert!(house.server.takes_connections());
+    house.server.close(house.now);
+    house.settle();
+    assert!(!house.server.takes_connections() && !house.closed);
+    let late = house.connect();
+    assert!(!house.is_open(late) && house.is_open(conn));
+    house.answer_slow();
+    assert!(house.read(conn).contains("done"));
+    assert!(house.closed && !house.is_open(conn) && !house.server.takes_connections());
 }
 
 #[test]
