@@ -112,7 +112,7 @@ impl<R: Runtime> Door<R> {
 struct Watched<R: Runtime> {
     socket: Arc<OwnedFd>,
     input: R::Watched,
-    /// Few connections ever have to wait until they can be written.
+    /// Few connections ever have to wait until they can be written, and none for long.
     output: Option<R::Watched>,
 }
 
@@ -188,7 +188,11 @@ fn move_once<R: Runtime, D: Turned>(
     context: &mut Context<'_>,
 ) -> io::Result<bool> {
     let mut progress = false;
-    if wanted.write {
+    if !wanted.write {
+        watched.output = None;
+    } else if driven.write_wire(conn).is_ok() {
+        progress = true;
+    } else {
         let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.write_wire(conn));
         progress |= ready(written)?;
     }
