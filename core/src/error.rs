@@ -24,6 +24,8 @@ pub enum CallError {
     Cancelled,
     /// The peer's answer is not one that the protocol allows here.
     InvalidResponse(String),
+    /// The request cannot be sent as it is: its parameters hold what this transport cannot carry.
+    Unsendable(String),
     /// The server asked for input and the program's own handler failed to give it.
     InputFailed(RpcError),
     /// The server kept asking for input beyond [`Limits::input_rounds`](crate::Limits::input_rounds).
@@ -58,6 +60,7 @@ impl fmt::Display for CallError {
             }
             Self::Cancelled => f.write_str("the call was cancelled"),
             Self::InvalidResponse(detail) => write!(f, "the peer broke the protocol: {detail}"),
+            Self::Unsendable(detail) => write!(f, "the request was not sent: {detail}"),
             Self::InputFailed(error) => write!(f, "the handler for the server's input request failed: {error}"),
             Self::TooManyRounds { rounds } => {
                 write!(f, "the server still asked for input after {rounds} rounds; the call was given up")

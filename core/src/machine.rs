@@ -126,6 +126,12 @@ pub trait Machine: Sealed {
     /// The deadline has come. Calling it early or twice is harmless.
     fn handle_timeout(&mut self, now: Instant);
 
+    /// Whether streams that peers open are welcome. A driver that listens for them lets go of its listener as soon as
+    /// they are not, so that whoever comes too late is refused rather than hung up on.
+    fn takes_connections(&self) -> bool {
+        false
+    }
+
     /// Whether the last event has been given: there is nothing left to drive.
     fn is_over(&self) -> bool;
 

@@ -1,4 +1,4 @@
-//! Waiting until what was opened is really gone: a child reaped, the last output written.
+//! Waiting until what was opened is really gone: a child reaped, the last output written, a listener closed.
 
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ pub struct Ending {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many are being ended.
+    /// How many are not gone yet.
     open: usize,
     wakers: Vec<Waker>,
 }
@@ -31,29 +31,23 @@ impl Ending {
         // For a server that reads its standard input this is the sign to exit.
         drop((input, output));
         if let Some(child) = child {
-            self.lock().open += 1;
-            let ending = self.clone();
-            child.shut_down_with(grace, move |_| ending.ended());
+            let held = self.hold();
+            child.shut_down_with(grace, move |_| drop(held));
         }
         if let Some(pump) = pump.filter(OutputPump::is_running) {
             // The process must not exit before its last words are written.
-            self.lock().open += 1;
-            let ending = self.clone();
+            let held = self.hold();
             std::thread::spawn(move || {
                 let _ = pump.finish_within(LAST_WORDS);
-                ending.ended();
+                drop(held);
             });
         }
     }
 
-    fn ended(&self) {
-        let mut state = self.lock();
-        state.open -= 1;
-        if state.open == 0 {
-            for waker in std::mem::take(&mut state.wakers) {
-                waker.wake();
-            }
-        }
+    /// It is not the end before this is dropped.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        self.lock().open += 1;
+        Held(self.clone())
     }
 
     /// Ready when nothing is left.
@@ -70,5 +64,21 @@ impl Ending {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Something that is not gone yet.
+#[derive(Debug)]
+pub(crate) struct Held(Arc<Ending>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.open -= 1;
+        if state.open == 0 {
+            for waker in std::mem::take(&mut state.wakers) {
+                waker.wake();
+            }
+        }
     }
 }

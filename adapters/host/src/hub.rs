@@ -56,6 +56,8 @@ pub struct Interest {
     pub read: bool,
     /// Whether there is something to write that could not be written yet.
     pub write: bool,
+    /// Whether whoever listens for connections on the machine's behalf is to go on with it.
+    pub listen: bool,
     /// Whether the connection is over: there is nothing to wait for.
     pub finished: bool,
 }
@@ -134,12 +136,13 @@ impl<M: Machine> Hub<M> {
                 let deadline = earliest(deadline, wires.deadline());
                 // What is being closed is looked after to its end.
                 let finished = self.machine.is_over() && wires.is_empty();
-                return Some(Interest { deadline, read: false, write: false, finished });
+                let listen = self.machine.takes_connections();
+                return Some(Interest { deadline, read: false, write: false, listen, finished });
             }
             let conn = self.stream.as_ref().map(|(conn, _)| *conn);
             let read = conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
-            return Some(Interest { deadline, read, write, finished: self.finished });
+            return Some(Interest { deadline, read, write, listen: false, finished: self.finished });
         }
     }
 

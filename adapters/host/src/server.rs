@@ -182,6 +182,18 @@ impl<H: Clone> ServerCore<H> {
         }
     }
 
+    /// Begins to close the server. Its driver has to know: nobody else can let go of what it listens on.
+    pub(crate) fn close(&self) {
+        self.change(|machine, now| machine.close(now));
+        (self.wake)();
+    }
+
+    /// The end of everything that the server has opened.
+    #[cfg(feature = "http")]
+    pub(crate) fn ending(&self) -> Arc<crate::ending::Ending> {
+        self.shared().hub.ending()
+    }
+
     fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

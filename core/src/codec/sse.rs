@@ -12,7 +12,7 @@
 //! In two things the standard is not followed to the letter. The data is given out as the bytes that came: what they
 //! mean is for the reader to say, and a reader of JSON refuses what is not UTF-8. (In names and ids, bytes that are not
 //! UTF-8 become U+FFFD as they should.) And an event beyond the [`Bounds`] is skipped to its end and reported; the events
-//! after it are read as usual.
+//! after it are read as usual. One whose end does not come within [`Bounds::skipped_bytes`] has none, and is the last.
 
 mod decode;
 mod encode;
@@ -32,14 +32,17 @@ pub use encode::{Unsendable, write_comment, write_event, write_priming_event, wr
 #[non_exhaustive]
 pub struct Bounds {
     /// Bytes of one line of data, name or id, without its line end. As a line is kept until it is complete, the read
-    /// buffer has to hold one byte more than this. By default a little more than an event in a single line needs. Lines
-    /// that mean nothing may be of any length. Below [`Bounds::LEAST_LINE`] it counts as that.
+    /// buffer has to hold one byte more than this. By default a little more than an event in a single line needs. Below [`Bounds::LEAST_LINE`] it counts as that.
     pub line_bytes: usize,
     /// Bytes of the data of one event, with the newlines between its lines. 16 MiB is what a message on any other
     /// transport may have.
     pub event_bytes: usize,
     /// Bytes of a name or id. An id has to fit into a header when the stream is resumed.
     pub name_bytes: usize,
+    /// Bytes of everything between two blank lines but comments, and of any line: what is beyond the other bounds, or
+    /// means nothing, is skipped up to here. By default twice what an event may need, so that one that is merely too
+    /// long is told from one that never ends.
+    pub skipped_bytes: usize,
 }
 
 impl Bounds {
@@ -48,7 +51,9 @@ impl Bounds {
 
     /// Bounds for events with data of up to `event_bytes`.
     pub fn for_events_of(event_bytes: usize) -> Self {
-        Self { line_bytes: event_bytes.saturating_add(Self::LEAST_LINE), event_bytes, name_bytes: 4 * 1024 }
+        let name_bytes = 4 * 1024;
+        let skipped_bytes = event_bytes.saturating_add(2 * name_bytes).saturating_mul(2);
+        Self { line_bytes: event_bytes.saturating_add(Self::LEAST_LINE), event_bytes, name_bytes, skipped_bytes }
     }
 }
 
@@ -66,6 +71,9 @@ pub enum Frame {
     /// An event beyond the [`Bounds`] has ended. Of its data the length and both ends are known; its id and retry time
     /// count.
     Oversized(Oversized),
+    /// An event, or a line, has no end within [`Bounds::skipped_bytes`]. Its id counts, if it came already. Nothing more
+    /// is read until [`EventDecoder::finish`].
+    Endless,
 }
 
 /// An event.

@@ -100,6 +100,10 @@ macro_rules! moves_either {
             either!(self, machine => machine.conn_failed(conn, why, now))
         }
 
+        fn takes_connections(&self) -> bool {
+            either!(self, machine => machine.takes_connections())
+        }
+
         fn is_over(&self) -> bool {
             either!(self, machine => machine.is_over())
         }

@@ -6,6 +6,7 @@
 mod chunking;
 mod connections;
 mod credentials;
+mod endless;
 mod eras;
 mod failing;
 mod legacy;
@@ -13,6 +14,7 @@ mod listening;
 mod modern;
 mod monkey;
 mod one_shot;
+mod redirects;
 mod seam;
 mod talk;
 mod tools;

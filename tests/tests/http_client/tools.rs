@@ -56,6 +56,28 @@ fn arguments_are_mirrored() {
 }
 
 #[test]
+fn an_integer_that_readers_understand_differently_is_not_sent() {
+    let mut talk = Talk::modern();
+    list(&mut talk, &[tool("t", r#""n":{"type":"integer","x-mcp-header":"N"}"#)]);
+    for (number, header) in [("9007199254740991", "9007199254740991"), ("-9007199254740991.0", "-9007199254740991")] {
+        let (_, request) = call(&mut talk, "t", &format!(r#"{{"n":{number}}}"#));
+        assert_eq!(request.header("Mcp-Param-N"), Some(header));
+    }
+    for number in ["9007199254740992", "-9007199254740992", "123456789012345678901234567890", "0.5"] {
+        let arguments = Json::parse(&format!(r#"{{"n":{number}}}"#)).unwrap();
+        let (refused, _) = talk.call::<CallTool>(&CallToolParams::new("t").with_arguments(arguments));
+        assert_eq!(
+            talk.failed(refused),
+            format!(
+                "the request was not sent: the argument n is sent as a header, so {number} must be an integer within ±9007199254740991"
+            )
+        );
+        talk.no_request();
+    }
+    talk.close_down();
+}
+
+#[test]
 fn tools_that_cannot_be_used_are_left_out() {
     let mut talk = Talk::modern();
     let number = list(

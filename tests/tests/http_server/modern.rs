@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass::Machine;
 use windlass::model::Tool;
 
 use crate::guest::{House, META, body, header, messages, modern, post, status};
@@ -114,6 +115,23 @@ fn listeners_are_told_of_changes() {
 }
 
 #[test]
+fn a_server_that_closes_takes_nobody_in_and_answers_what_is_open() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"slow","arguments":{}"#);
+    let conn = house.connect();
+    house.write(conn, post(&headers, &request).as_bytes());
+    assert!(house.server.takes_connections());
+    house.server.close(house.now);
+    house.settle();
+    assert!(!house.server.takes_connections() && !house.closed);
+    let late = house.connect();
+    assert!(!house.is_open(late) && house.is_open(conn));
+    house.answer_slow();
+    assert!(house.read(conn).contains("done"));
+    assert!(house.closed && !house.is_open(conn) && !house.server.takes_connections());
+}
+
+#[test]
 fn what_is_wrong_with_a_request_is_said_by_status_and_code() {
     let mut house = House::new();
     let (headers, request) = modern(3, "tools/call", r#""name":"echo","arguments":{}"#);
@@ -168,5 +186,17 @@ fn arguments_that_a_tool_wants_in_headers_are_compared() {
     assert_eq!(call("{}", "Mcp-Param-Region: north\r\n"), 400, "the message does not say so");
     assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 42.0\r\n"), 200, "the same number");
     assert_eq!(call(r#"{"size":42}"#, "Mcp-Param-Size: 43\r\n"), 400);
+    assert_eq!(call(r#"{"region":"42"}"#, "Mcp-Param-Region: 42.0\r\n"), 400, "a text is no number");
+    let largest = 9_007_199_254_740_991_i64;
+    let sized = |size: &str| (format!(r#"{{"size":{size}}}"#), format!("Mcp-Param-Size: {size}\r\n"));
+    for safe in [largest, -largest] {
+        let (arguments, header) = sized(&safe.to_string());
+        assert_eq!(call(&arguments, &header), 200, "{safe}");
+    }
+    for size in [&(largest + 1).to_string()[..], &(-largest - 1).to_string(), "1e30", "0.5"] {
+        let (arguments, header) = sized(size);
+        assert_eq!(call(&arguments, &header), 400, "{size}");
+        assert_eq!(call(&arguments, ""), 400, "{size} without a header");
+    }
     assert_eq!(call("{}", "Mcp-Param-Other: x\r\n"), 200, "nobody asked for it");
 }

@@ -80,7 +80,7 @@ impl<R: Runtime> Driver<R> {
             }
             #[cfg(feature = "http")]
             if let Some(network) = &mut self.network {
-                if network.look_after(driven, wakeup, interest.deadline, context) {
+                if network.look_after(driven, wakeup, interest, context) {
                     continue;
                 }
             }

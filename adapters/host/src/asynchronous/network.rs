@@ -12,6 +12,7 @@ use std::time::{Duration, Instant as StdInstant};
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
 use super::{BoxFuture, Direction, Runtime, Wakeup};
+use crate::hub::Interest;
 use crate::net::HttpListener;
 use crate::shared::{Turn, Turned};
 
@@ -43,8 +44,9 @@ impl Armed {
 
 /// Where clients come in.
 struct Door<R: Runtime> {
-    listener: HttpListener,
+    /// Let go before the listener, which tells that it is closed.
     watched: Option<R::Watched>,
+    listener: HttpListener,
     pause: Option<BoxFuture<()>>,
 }
 
@@ -59,16 +61,19 @@ impl<R: Runtime> Network<R> {
         &mut self,
         driven: &Arc<D>,
         wakeup: &Arc<Wakeup>,
-        deadline: Option<Instant>,
+        interest: Interest,
         context: &mut Context<'_>,
     ) -> bool {
-        self.armed.set(deadline);
+        self.armed.set(interest.deadline);
         for conn in driven.take_unwatched() {
             if driven.wire(conn, None).is_none() {
                 self.moved.remove(&conn);
             } else if self.moved.insert(conn) {
                 R::spawn(move_connection::<R, D>(driven.clone(), wakeup.clone(), self.armed.clone(), conn));
             }
+        }
+        if !interest.listen {
+            self.door = None;
         }
         let Some(door) = &mut self.door else { return false };
         door.poll(driven, context)
@@ -107,7 +112,7 @@ impl<R: Runtime> Door<R> {
 struct Watched<R: Runtime> {
     socket: Arc<OwnedFd>,
     input: R::Watched,
-    /// Few connections ever have to wait until they can be written.
+    /// Few connections ever have to wait until they can be written, and none for long.
     output: Option<R::Watched>,
 }
 
@@ -183,7 +188,11 @@ fn move_once<R: Runtime, D: Turned>(
     context: &mut Context<'_>,
 ) -> io::Result<bool> {
     let mut progress = false;
-    if wanted.write {
+    if !wanted.write {
+        watched.output = None;
+    } else if driven.write_wire(conn).is_ok() {
+        progress = true;
+    } else {
         let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.write_wire(conn));
         progress |= ready(written)?;
     }

@@ -123,7 +123,7 @@ impl<R: Runtime> Server<R> {
 
     /// Ends the connection, and returns when the last words are written.
     pub async fn close(&self) -> Result<(), ServeError> {
-        self.core.change(|machine, now| machine.close(now));
+        self.core.close();
         self.wait_closed().await
     }
 
@@ -251,7 +251,7 @@ impl<R: Runtime> ServerBuilder<R> {
         let wake = Arc::new(move || wake.wake());
         let core = ServerCore::on_network(self.settings, http, Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
-        R::spawn(drive_listening::<R, _>(driven, wakeup, listener));
+        R::spawn(drive_listening::<R, _>(driven, wakeup, listener.held_by(&core.ending())));
         Ok(Server { core, runtime: PhantomData })
     }
 

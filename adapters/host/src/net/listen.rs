@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::dialing::nobody_listens;
 use super::tls::ServerTls;
 use super::wire::Wire;
+use crate::ending::{Ending, Held};
 
 /// Connections that may wait to be accepted. The system itself may allow fewer.
 const BACKLOG: i32 = 1024;
@@ -32,6 +33,8 @@ pub struct HttpListener {
     /// The same socket, for drivers to wait for.
     socket: Arc<OwnedFd>,
     tls: Option<ServerTls>,
+    /// Whoever waits for the end of the server waits for its listener to be gone. It is dropped last.
+    _held: Option<Held>,
 }
 
 #[derive(Debug)]
@@ -81,7 +84,7 @@ impl HttpListener {
     fn new(socket: OwnedFd, listener: Listener) -> io::Result<Self> {
         // Once more, for the standard library asks for few.
         rustix::net::listen(&socket, BACKLOG)?;
-        Ok(Self { listener, socket: Arc::new(socket), tls: None })
+        Ok(Self { listener, socket: Arc::new(socket), tls: None, _held: None })
     }
 
     /// Secures the connections: `https`.
@@ -126,6 +129,11 @@ impl HttpListener {
             Listener::Tcp(_, address) => address.ip().to_canonical().is_loopback(),
             Listener::Unix(..) => true,
         }
+    }
+
+    /// The end of a server is not told before this is closed.
+    pub(crate) fn held_by(self, ending: &Arc<Ending>) -> Self {
+        Self { _held: Some(ending.hold()), ..self }
     }
 
     /// What to wait for, until it is readable.

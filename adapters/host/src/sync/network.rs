@@ -43,8 +43,12 @@ impl Network {
         &mut self,
         drive: &mut D,
         driven: &Arc<M>,
+        listen: bool,
         at_most: Option<Duration>,
     ) -> io::Result<()> {
+        if !listen {
+            self.close_door(drive);
+        }
         self.watch(drive, driven)?;
         let pause = self.paused_until.map(|until| until.saturating_duration_since(Instant::now()));
         if pause.is_some_and(|pause| pause.is_zero()) {
@@ -130,11 +134,20 @@ impl Network {
 
     /// Lets go of everything.
     pub(super) fn forget<D: Drive>(&mut self, drive: &mut D) {
-        for number in std::mem::take(&mut self.conns).into_keys().chain([DOOR]) {
+        for number in std::mem::take(&mut self.conns).into_keys() {
             // A socket that cannot be taken back is about to be closed anyway.
             let _ = drive.watch_socket(number, None);
         }
-        self.listener = None;
+        self.close_door(drive);
+    }
+
+    /// Lets nobody in any more.
+    fn close_door<D: Drive>(&mut self, drive: &mut D) {
+        if self.listener.is_some() {
+            // It is let go here before the listener is, which tells that it is closed.
+            let _ = drive.watch_socket(DOOR, None);
+            self.listener = None;
+        }
     }
 }
 

@@ -115,7 +115,7 @@ impl<D: Drive> Server<D> {
 
     /// Ends the connection, and returns when the last words are written.
     pub fn close(&self) -> Result<(), ServeError> {
-        self.core.change(|machine, now| machine.close(now));
+        self.core.close();
         self.wait_closed()
     }
 
@@ -252,6 +252,7 @@ impl<D: Drive> ServerBuilder<D> {
         let wake = Arc::new(drive.waker());
         let core = ServerCore::on_network(self.settings, http, Manners::AlwaysWrite, wake)?;
         let driven = Arc::new(DrivenServer { core: core.clone() });
+        let listener = listener.held_by(&core.ending());
         Ok(Server { core, crew: Crew::new(Post::listening(drive, driven, listener)) })
     }
 

@@ -36,6 +36,10 @@ pub struct EventDecoder {
     after_return: bool,
     /// The line being read is too long to wait for its end.
     skipping: Option<Skipping>,
+    /// Bytes of that line that are gone already.
+    skipped: usize,
+    /// There was no end of something.
+    endless: bool,
     block: Block,
     last_event_id: String,
     retry: Option<Duration>,
@@ -44,6 +48,8 @@ pub struct EventDecoder {
 /// The lines since the last blank one.
 #[derive(Debug, Default)]
 struct Block {
+    /// Bytes of the lines that were read, without comments and without the names of fields that hold data.
+    bytes: usize,
     name: String,
     /// Takes effect with the block's end.
     id: Option<String>,
@@ -58,6 +64,7 @@ struct Block {
 enum Skipping {
     /// It is data: its length and its end are kept.
     Data,
+    Comment,
     Other,
 }
 
@@ -71,6 +78,8 @@ impl EventDecoder {
             at_start: true,
             after_return: false,
             skipping: None,
+            skipped: 0,
+            endless: false,
             block: Block::default(),
             last_event_id: String::new(),
             retry: None,
@@ -80,6 +89,9 @@ impl EventDecoder {
     /// Looks for the next frame in `unread`: the bytes that were not consumed yet, with any new ones behind them.
     /// Returns how many bytes are done with, and the frame. Bytes that were consumed must not be given again.
     pub fn next(&mut self, unread: &[u8]) -> (usize, Option<Frame>) {
+        if self.endless {
+            return (unread.len(), None);
+        }
         let mut consumed = 0;
         // The block's only line of data, while it is in `unread`.
         let mut held = None;
@@ -90,9 +102,18 @@ impl EventDecoder {
                 if let Some(held) = held {
                     self.block.add_data(&unread[held], &self.bounds);
                 }
+                // What a line weighs is not known before its field is.
+                let is_known = self.skipping.is_some() || rest.len() >= Bounds::LEAST_LINE;
+                if is_known && self.is_endless(self.weight(rest)) {
+                    return (unread.len(), Some(self.end_here()));
+                }
                 return (consumed + self.wait_for_more(rest), None);
             };
             let line = consumed..consumed + self.scanned + found;
+            let is_blank = line.is_empty() && self.skipping.is_none();
+            if !is_blank && !self.weigh(&unread[line.clone()]) {
+                return (unread.len(), Some(self.end_here()));
+            }
             self.scanned = 0;
             self.after_return = unread[line.end] == b'\r';
             consumed = line.end + 1;
@@ -113,11 +134,13 @@ impl EventDecoder {
     ///
     /// The decoder is then ready for the stream that resumes this one; the last id and the retry time are kept.
     pub fn finish(&mut self) -> bool {
-        let clean = self.scanned == 0 && self.skipping.is_none() && self.block.is_empty();
+        let clean = self.scanned == 0 && self.skipping.is_none() && self.block.is_empty() && !self.endless;
         self.scanned = 0;
         self.at_start = true;
         self.after_return = false;
         self.skipping = None;
+        self.skipped = 0;
+        self.endless = false;
         self.block = Block::default();
         clean
     }
@@ -146,6 +169,44 @@ impl EventDecoder {
             return usize::from(core::mem::take(&mut self.after_return) && *first == b'\n');
         }
         0
+    }
+
+    /// Whether a line, or the beginning of one, is too much to go on with.
+    fn is_endless(&self, weight: usize) -> bool {
+        self.block.bytes.saturating_add(weight) > self.bounds.skipped_bytes
+    }
+
+    /// Counts a complete line, if it is not too much. Comments are free: they come for hours when there is nothing to
+    /// tell.
+    fn weigh(&mut self, line: &[u8]) -> bool {
+        let weight = self.weight(line);
+        if self.is_endless(weight) {
+            return false;
+        }
+        let is_comment = self.skipping.map_or(line.starts_with(b":"), |skipping| skipping == Skipping::Comment);
+        if !is_comment {
+            self.block.bytes += weight + 1;
+        }
+        true
+    }
+
+    /// Bytes of a line, or of its beginning. For data it is the value that counts, as it does for the event's own bound.
+    fn weight(&self, line: &[u8]) -> usize {
+        if self.skipping.is_some() {
+            return self.skipped.saturating_add(line.len());
+        }
+        let (name, value) = field(line, 0..line.len());
+        if &line[name] == b"data" { value.len() } else { line.len() }
+    }
+
+    /// The stream is of no use any more, but another may go on behind what was too much.
+    fn end_here(&mut self) -> Frame {
+        let block = core::mem::take(&mut self.block);
+        if let Some(id) = block.id {
+            self.last_event_id = id;
+        }
+        self.endless = true;
+        Frame::Endless
     }
 
     /// A complete line that is not blank.
@@ -203,6 +264,7 @@ impl EventDecoder {
             return 0;
         }
         self.scanned = 0;
+        self.skipped = self.weight(rest);
         if self.skipping.is_some() {
             self.skip(rest);
             return rest.len();
@@ -218,6 +280,7 @@ impl EventDecoder {
                 self.block.give_up();
                 Skipping::Other
             }
+            b"" => Skipping::Comment,
             _ => Skipping::Other,
         });
         rest.len()
@@ -229,6 +292,7 @@ impl EventDecoder {
         if skipping {
             self.skip(rest);
             self.skipping = None;
+            self.skipped = 0;
         }
         skipping
     }

@@ -9,10 +9,11 @@ use quickcheck::quickcheck;
 
 use super::*;
 
-/// An event, or what is known of one that was too large, with the id and the retry time that were in force then.
+/// An event, or what is known of one that was too large (nothing, if it has no end), with the id and the retry time that
+/// were in force then.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
-    frame: Result<(Option<String>, Vec<u8>), Oversized>,
+    frame: Result<(Option<String>, Vec<u8>), Option<Oversized>>,
     id: String,
     retry: Option<Duration>,
 }
@@ -34,7 +35,8 @@ fn decode<'a>(
             if let Some(frame) = frame {
                 let frame = match frame {
                     Frame::Event(event) => Ok((event.name, event.data.bytes(&unread).to_vec())),
-                    Frame::Oversized(oversized) => Err(oversized),
+                    Frame::Oversized(oversized) => Err(Some(oversized)),
+                    Frame::Endless => Err(None),
                 };
                 seen.push(Seen { frame, id: decoder.last_event_id().to_owned(), retry: decoder.retry() });
             }
@@ -162,20 +164,22 @@ fn a_single_line_is_not_copied() {
     }
 }
 
-/// What is seen of `input` within `bounds`: the lengths of events, and of data that was too long as a negative.
+/// What is seen of `input` within `bounds`: the lengths of events, and of data that was too long as a negative; the least
+/// number for what has no end.
 fn lengths(bounds: Bounds, input: &str) -> Vec<i64> {
     let whole = decode(bounds, [input.as_bytes()]);
     assert_eq!(whole, decode(bounds, input.as_bytes().chunks(1)), "{input:?}");
     let length = |seen: Seen| match seen.frame {
         Ok((_, data)) => i64::try_from(data.len()).unwrap(),
-        Err(oversized) => -i64::try_from(oversized.length).unwrap(),
+        Err(Some(oversized)) => -i64::try_from(oversized.length).unwrap(),
+        Err(None) => i64::MIN,
     };
     whole.0.into_iter().map(length).collect()
 }
 
 #[test]
 fn events_at_and_beyond_their_bounds() {
-    let bounds = Bounds { line_bytes: 26, event_bytes: 30, name_bytes: 5 };
+    let bounds = Bounds { line_bytes: 26, event_bytes: 30, name_bytes: 5, skipped_bytes: 100 };
     let next = "\ndata: 1\n\n";
     let line = |count: usize| alloc::format!("data: {}\n", "x".repeat(count));
     assert_eq!(lengths(bounds, &(line(20) + next)), [20, 1]);
@@ -191,7 +195,7 @@ fn events_at_and_beyond_their_bounds() {
         assert_eq!(lengths(bounds, &alloc::format!("{field}: 123456\ndata: x\n{next}")), [-1, 1]);
         assert_eq!(lengths(bounds, &alloc::format!("data: x\n{field}: {}\n{next}", "y".repeat(90))), [-1, 1]);
     }
-    let single = Bounds { line_bytes: 100, event_bytes: 30, name_bytes: 5 };
+    let single = Bounds { line_bytes: 100, event_bytes: 30, name_bytes: 5, skipped_bytes: 100 };
     assert_eq!(lengths(single, &(line(30) + next)), [30, 1]);
     assert_eq!(lengths(single, &(line(31) + next)), [-31, 1]);
     let mark = alloc::format!("\u{feff}{}{next}", line(20));
@@ -199,12 +203,51 @@ fn events_at_and_beyond_their_bounds() {
 }
 
 #[test]
-fn lines_that_mean_nothing_may_be_of_any_length() {
-    let bounds = Bounds { line_bytes: 20, event_bytes: 30, name_bytes: 5 };
+fn lines_that_mean_nothing_may_be_longer_than_others() {
+    let bounds = Bounds { line_bytes: 20, event_bytes: 30, name_bytes: 5, skipped_bytes: 5000 };
     let long = "x".repeat(1000);
     let input =
         alloc::format!(": {long}\ndata: a\n:{long}\n{long}: 1\n{long}\nretry: 1{long}\ndatax: {long}\n\ndata: b\n\n");
     assert_eq!(lengths(bounds, &input), [1, 1]);
+}
+
+#[test]
+fn what_has_no_end_is_given_up() {
+    const ENDLESS: i64 = i64::MIN;
+    let bounds = Bounds { line_bytes: 20, event_bytes: 30, name_bytes: 5, skipped_bytes: 100 };
+    let next = "\n\ndata: 1\n\n";
+    let long = |count: usize| "x".repeat(count);
+    // One line, whatever it is.
+    for start in ["data: ", "data:"] {
+        assert_eq!(lengths(bounds, &alloc::format!("{start}{}{next}", long(100))), [-100, 1]);
+        assert_eq!(lengths(bounds, &alloc::format!("{start}{}{next}", long(101))), [ENDLESS]);
+    }
+    for start in ["", ":", "id: ", "event: ", "retry: ", "unknown: "] {
+        let fits = 100 - start.len();
+        let seen = lengths(bounds, &alloc::format!("{start}{}{next}", long(fits)));
+        assert!(seen.last() == Some(&1) && !seen.contains(&ENDLESS), "{start}");
+        assert_eq!(lengths(bounds, &alloc::format!("{start}{}{next}", long(fits + 1))), [ENDLESS], "{start}");
+    }
+    // Many lines.
+    assert_eq!(lengths(bounds, &("data\n".repeat(100) + next))[1..], [1]);
+    for (line, fit) in [("data\n", 100), ("data: 7\n", 50), ("x\n", 50), ("x:\n", 33), ("id: 7\n", 16)] {
+        assert!(!lengths(bounds, &(line.repeat(fit) + next)).contains(&ENDLESS), "{line}");
+        assert_eq!(lengths(bounds, &(line.repeat(fit + 2) + next)), [ENDLESS], "{line}");
+    }
+    // Comments show that the server lives, and cost nothing.
+    assert_eq!(lengths(bounds, &(": hello\n".repeat(1000) + "data: a\n" + &":\n".repeat(1000) + next)), [1, 1]);
+}
+
+#[test]
+fn a_stream_goes_on_behind_what_had_no_end() {
+    let bounds = Bounds { skipped_bytes: 100, ..Bounds::default() };
+    let mut decoder = EventDecoder::new(bounds);
+    let endless = alloc::format!("id: 4\nretry: 9\ndata: {}", "x".repeat(200));
+    assert_eq!(decoder.next(endless.as_bytes()), (endless.len(), Some(Frame::Endless)));
+    assert_eq!(decoder.next(b"\n\ndata: more\n\n"), (14, None));
+    assert_eq!((decoder.last_event_id(), decoder.retry()), ("4", Some(Duration::from_millis(9))));
+    assert!(!decoder.finish());
+    assert!(matches!(decoder.next(b"data: b\n\n"), (9, Some(Frame::Event(_)))));
 }
 
 #[test]
@@ -213,7 +256,7 @@ fn an_oversized_event_leaves_its_ends_and_its_id() {
     let input = alloc::format!("id: 4\nevent: x\ndata: head{}tail\nretry: 9\n\ndata: next\n\n", "x".repeat(2000));
     let (seen, ..) = decode(bounds, input.as_bytes().chunks(100));
     assert_eq!((seen.len(), &seen[0].id[..], seen[0].retry), (2, "4", Some(Duration::from_millis(9))));
-    let Err(oversized) = &seen[0].frame else { panic!("too large") };
+    let Err(Some(oversized)) = &seen[0].frame else { panic!("too large") };
     assert_eq!((oversized.length, oversized.head.len(), oversized.tail.len()), (2008, 256, 256));
     assert!(oversized.head.starts_with(b"headxx") && oversized.tail.ends_with(b"xxtail"));
     assert_eq!(seen[1].frame, Ok((None, b"next".to_vec())));
@@ -300,7 +343,7 @@ fn normalized(text: &str) -> String {
 
 quickcheck! {
     fn chunking_changes_nothing(picks: Vec<u8>, noise: Vec<u8>, cuts: Vec<usize>, tight: bool) -> bool {
-        let tight_bounds = Bounds { line_bytes: 20, event_bytes: 17, name_bytes: 4 };
+        let tight_bounds = Bounds { line_bytes: 20, event_bytes: 17, name_bytes: 4, skipped_bytes: 60 };
         let bounds = if tight { tight_bounds } else { Bounds::default() };
         let sown = picks.iter().flat_map(|pick| FRAGMENTS[usize::from(*pick) % FRAGMENTS.len()]).copied().collect();
         [sown, noise].iter().all(|input: &Vec<u8>| {

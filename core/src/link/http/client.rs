@@ -9,6 +9,7 @@
 //!  sending    from messages to exchanges, in the right order
 //!  receiving  from responses to messages
 //!  lending    from messages to events that borrow
+//!  redirects  where the endpoint is, and where it has moved
 //!  failing    from failures to what they mean: another era, another session, another try
 //!  streams    streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
 //!  closing    the last words
@@ -27,6 +28,7 @@ mod machine;
 mod one_shot;
 mod pool;
 mod receiving;
+mod redirects;
 mod request;
 mod sending;
 mod streams;

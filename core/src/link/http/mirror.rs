@@ -172,8 +172,64 @@ fn holds_annotation(value: JsonText<'_>) -> Result<bool, AnnotationError> {
     Ok(found)
 }
 
-/// What an argument is as a header's value, before coding; none for one that is absent, null or not fit for a header.
-pub(crate) fn value_at<'a>(arguments: JsonText<'a>, path: &[String]) -> Option<Cow<'a, str>> {
+/// The largest integer that every reader of JSON reads as itself, 2^53 - 1; the least is its negative.
+const LARGEST_INTEGER: i64 = (1 << 53) - 1;
+
+/// What an argument is as a header's value, before coding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    Text(Cow<'a, str>),
+    Integer(i64),
+}
+
+/// An argument is a number that no header may hold: not an integer, or not one that every reader understands alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnsafeNumber {
+    path: String,
+    number: String,
+}
+
+impl fmt::Display for UnsafeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, number } = self;
+        write!(f, "the argument {path} is sent as a header, so {number} must be an integer within ±{LARGEST_INTEGER}")
+    }
+}
+
+impl<'a> Value<'a> {
+    /// The argument at a path; none if it is absent, null or neither text nor number nor boolean.
+    pub(crate) fn at(arguments: JsonText<'a>, path: &[String]) -> Result<Option<Self>, UnsafeNumber> {
+        let Some(value) = argument_at(arguments, path) else { return Ok(None) };
+        match value.as_str() {
+            "null" => Ok(None),
+            "true" | "false" => Ok(Some(Self::Text(Cow::Borrowed(value.as_str())))),
+            text if text.starts_with('"') => Ok(value.as_text().map(Self::Text)),
+            text if text.starts_with(['{', '[']) => Ok(None),
+            number => match integer(number) {
+                Some(integer) => Ok(Some(Self::Integer(integer))),
+                None => Err(UnsafeNumber { path: path.join("."), number: crate::jsonrpc::excerpt(number).into() }),
+            },
+        }
+    }
+
+    /// The value as text.
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text,
+            Self::Integer(integer) => Cow::Owned(integer.to_string()),
+        }
+    }
+
+    /// Whether a header, decoded, says the same. `42.0` is 42.
+    pub(crate) fn is_said_by(&self, header: &str) -> bool {
+        match self {
+            Self::Text(text) => text == header,
+            Self::Integer(expected) => integer(header) == Some(*expected),
+        }
+    }
+}
+
+fn argument_at<'a>(arguments: JsonText<'a>, path: &[String]) -> Option<JsonText<'a>> {
     let mut value = arguments;
     for wanted in path {
         let mut inner = None;
@@ -185,13 +241,18 @@ pub(crate) fn value_at<'a>(arguments: JsonText<'a>, path: &[String]) -> Option<C
         .ok()?;
         value = inner?;
     }
-    match value.as_str() {
-        "null" => None,
-        "true" | "false" => Some(Cow::Borrowed(value.as_str())),
-        text if text.starts_with('"') => value.as_text(),
-        text if text.starts_with(['{', '[']) => None,
-        number => Some(Cow::Borrowed(number)),
-    }
+    Some(value)
+}
+
+/// The integer that a number is, if every reader understands it alike.
+fn integer(number: &str) -> Option<i64> {
+    let whole = || {
+        let number: f64 = number.parse().ok()?;
+        // What does not fit becomes the nearest that does, which is too large as well.
+        Some(number as i64).filter(|&whole| whole as f64 == number)
+    };
+    let integer = number.parse().ok().or_else(whole)?;
+    (-LARGEST_INTEGER..=LARGEST_INTEGER).contains(&integer).then_some(integer)
 }
 
 /// The value as it goes into a header: itself, or in base64 where it could not stand there.
@@ -318,7 +379,10 @@ mod tests {
             r#"{"s":"é\n","n":42,"b":false,"z":null,"e":"","o":{"i":-7},"l":[1],"s2":"a","s2":"last"}"#,
         )
         .unwrap();
-        let at = |path: &[&str]| value_at(arguments, &path.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        let at = |path: &[&str]| {
+            let path: Vec<_> = path.iter().map(|name| name.to_string()).collect();
+            Value::at(arguments, &path).unwrap().map(Value::into_text)
+        };
         for (path, value) in [
             (&["s"][..], Some("é\n")),
             (&["n"], Some("42")),
@@ -334,6 +398,42 @@ mod tests {
         ] {
             assert_eq!(at(path).as_deref(), value, "{path:?}");
         }
+    }
+
+    #[test]
+    fn integers_are_those_that_every_reader_understands_alike() {
+        let at = |number: &str| {
+            let arguments = alloc::format!(r#"{{"o":{{"n":{number}}}}}"#);
+            let value = Value::at(JsonText::parse(&arguments).unwrap(), &["o".to_string(), "n".to_string()]);
+            value.map(|value| value.unwrap().into_text().into_owned()).map_err(|refused| refused.to_string())
+        };
+        for (number, header) in [
+            ("9007199254740991", "9007199254740991"),
+            ("-9007199254740991", "-9007199254740991"),
+            ("42.0", "42"),
+            ("-0", "0"),
+            ("1.5e3", "1500"),
+        ] {
+            assert_eq!(at(number).as_deref(), Ok(header));
+        }
+        for number in ["9007199254740992", "-9007199254740992", "9223372036854775808", "1e300", "1e999", "0.5"] {
+            let says = alloc::format!(
+                "the argument o.n is sent as a header, so {number} must be an integer within ±9007199254740991"
+            );
+            assert_eq!(at(number), Err(says));
+        }
+    }
+
+    #[test]
+    fn a_header_says_the_same_number_or_the_same_text() {
+        for header in ["42", "42.0", "4.2e1"] {
+            assert!(Value::Integer(42).is_said_by(header));
+        }
+        for header in ["43", "", "forty-two", "42 ", "inf", "NaN"] {
+            assert!(!Value::Integer(42).is_said_by(header));
+        }
+        assert!(!Value::Integer(9_007_199_254_740_991).is_said_by("9007199254740992"));
+        assert!(Value::Text("42".into()).is_said_by("42") && !Value::Text("42".into()).is_said_by("42.0"));
     }
 
     #[test]

@@ -385,6 +385,10 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         }
     }
 
+    fn takes_connections(&self) -> bool {
+        self.drain_until.is_none()
+    }
+
     fn is_over(&self) -> bool {
         self.told_closed
     }

@@ -1,5 +1,6 @@
 //! A server over HTTP that is a process of its own, and clients of it that talk by hand.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -38,10 +39,14 @@ impl HttpParty {
         windlass_adapter_tests::memory::peak_kilobytes(&self.child.id().to_string()).unwrap()
     }
 
-    /// How many descriptors it has open, and how many threads.
+    /// How many sockets it has open, and how many threads. Runtimes open other descriptors for themselves whenever they
+    /// come to need them, and a socket that has two is one.
     pub(crate) fn belongings(&self) -> (usize, usize) {
-        let count = |what| std::fs::read_dir(format!("/proc/{}/{what}", self.child.id())).unwrap().count();
-        (count("fd"), count("task"))
+        let list = |what| std::fs::read_dir(format!("/proc/{}/{what}", self.child.id())).unwrap();
+        // One that is closed meanwhile is not open.
+        let links = list("fd").filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+        let sockets: BTreeSet<_> = links.filter(|link| link.to_string_lossy().starts_with("socket:")).collect();
+        (sockets.len(), list("task").count())
     }
 
     /// Connects by hand.

@@ -62,7 +62,12 @@ pub(super) struct Body {
 impl Body {
     /// Begins to read a stream of events, or goes on with one that broke off.
     pub(super) fn read_events(&mut self, limits: &Limits) {
-        if !matches!(self.form, Form::Events(_)) {
+        if let Form::Events(decoder) = &mut self.form {
+            // What was cut off comes again as a whole.
+            decoder.finish();
+            self.partial = Vec::new();
+            self.overflowed = false;
+        } else {
             let decoder = EventDecoder::new(Bounds::for_events_of(limits.message_bytes));
             self.form = Form::Events(Box::new(decoder));
         }
@@ -125,6 +130,7 @@ impl Body {
                     let malformed = Malformed::new(MalformedKind::TooLong, detail);
                     self.items.push_back(Item::Malformed(salvage(&oversized, malformed)));
                 }
+                Some(Frame::Endless) => self.overflowed = true,
                 None => {
                     let rest = &unread[consumed..];
                     self.partial = if joined {

@@ -82,8 +82,9 @@ impl<T> Exchanges<T> {
             self.closing = Closing::Done;
             return;
         };
+        let url = self.endpoint("DELETE");
         let common = Common { version: self.client.spoken(), session: Some(&session), extra: &self.http.headers };
-        let mut exchange = Exchange::new(Purpose::Delete, request::delete(self.http.url.clone(), &common));
+        let mut exchange = Exchange::new(Purpose::Delete, request::delete(url, &common));
         exchange.deadline = Some(self.now + self.http.close_timeout);
         self.closing = Closing::Deleting;
         self.open(exchange);

@@ -27,6 +27,8 @@ pub(super) struct Exchange {
     pub(super) session: Option<u32>,
     pub(super) credentials: u32,
     pub(super) redirects: u32,
+    /// Whether it went where the program said, or where that has moved for good.
+    pub(super) settled: bool,
     pub(super) challenged: bool,
     /// The session that the response grants, if it is that of a handshake.
     pub(super) granted: Option<String>,
@@ -98,10 +100,23 @@ impl Exchange {
             session: None,
             credentials: 0,
             redirects: 0,
+            settled: true,
             challenged: false,
             granted: None,
             unsent_bytes: 0,
             deadline: None,
+        }
+    }
+
+    /// The same, with another request in place of the one that was made.
+    pub(super) fn with_request(self, request: HttpRequest) -> Self {
+        Self {
+            session: self.session,
+            redirects: self.redirects,
+            settled: self.settled,
+            challenged: self.challenged,
+            deadline: self.deadline,
+            ..Self::new(self.purpose, request)
         }
     }
 

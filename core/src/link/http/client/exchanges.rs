@@ -10,6 +10,7 @@ use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
 use super::lending::Prepared;
+use super::redirects::Moved;
 use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
@@ -75,6 +76,7 @@ pub struct Exchanges<T> {
     pub(super) credentials: u32,
     pub(super) transport: Transport,
     pub(super) fallback: Option<Fallback>,
+    pub(super) moved: Moved,
     pub(super) tools: KnownTools,
     /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
@@ -135,6 +137,7 @@ impl<T> Exchanges<T> {
             credentials: 0,
             transport: Transport::Streamable,
             fallback: None,
+            moved: Moved::default(),
             tools: KnownTools::default(),
             mismatches: BTreeMap::new(),
             closing: Closing::No,

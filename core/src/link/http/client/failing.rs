@@ -9,46 +9,25 @@ use super::request;
 use super::sending::Gate;
 use super::streams::Transport;
 use crate::client::{ChallengeReply, Client, Queued};
-use crate::codec::http1::Headers;
 use crate::error::{CallError, HttpFailure};
 use crate::jsonrpc::{Message, Parsed, RpcError, parse};
 use crate::model::Era;
 
 impl<T> Exchanges<T> {
-    /// Follows a redirect, if it stays within the origin and means the same request.
-    pub(super) fn redirected(&mut self, id: u64, status: u16, headers: &Headers) -> bool {
-        let Some(exchange) = self.exchanges.get(&id) else { return false };
-        let same_request = matches!(status, 307 | 308) || exchange.request.method == "GET";
-        if !matches!(status, 301 | 302 | 303 | 307 | 308) || !same_request || exchange.redirects >= self.http.redirects
-        {
-            return false;
-        }
-        let Some(Ok(url)) = headers.get("location").map(|location| exchange.request.url.join(location)) else {
-            return false;
-        };
-        if !url.is_same_origin(&self.http.url) {
-            return false;
-        }
-        let request = request::HttpRequest { url, ..(*exchange.request).clone() };
-        let redirects = exchange.redirects + 1;
-        let deadline = exchange.deadline;
-        let Some(old) = self.drop_exchange(id) else { return false };
-        let mut exchange = Exchange::new(old.purpose, request);
-        exchange.redirects = redirects;
-        exchange.session = old.session;
-        exchange.challenged = old.challenged;
-        exchange.deadline = deadline;
-        exchange.body = old.body;
-        self.open(exchange);
-        true
-    }
-
     /// An exchange is over, and everything that came in it has been dealt with.
     pub(super) fn finished(&mut self, id: u64) {
         if self.challenges(id) {
             return;
         }
         let Some(exchange) = self.drop_exchange(id) else { return };
+        let status = exchange.failure.as_ref().map(|failure| failure.status);
+        let exchange = match status.filter(|_| self.error_in(&exchange).is_none()) {
+            Some(status) => match self.goes_back(exchange, status) {
+                Some(exchange) => exchange,
+                None => return,
+            },
+            None => exchange,
+        };
         match exchange.purpose {
             Purpose::Request(Asked { answered: true, .. }) => {}
             Purpose::Request(_) if exchange.failure.is_some() => self.refused(exchange),
@@ -141,6 +120,7 @@ impl<T> Exchanges<T> {
         let Purpose::Request(asked) = &exchange.purpose else { return };
         let number = asked.number;
         if let Some(found) = exchange.wrong_type.take() {
+            self.lost_sight(&exchange);
             let excerpt = exchange.body.excerpt(HttpFailure::EXCERPT);
             if exchange.request.method == "GET" {
                 let detail = alloc::format!("the stream broke, and the server answers with {found} to go on with it");
@@ -246,13 +226,11 @@ impl<T> Exchanges<T> {
         let number = old.number();
         let headers = request::replaced(&old.request.headers, &self.http.headers);
         let request = request::HttpRequest { headers, ..(*old.request).clone() };
-        let mut exchange = Exchange::new(old.purpose, request);
+        let mut exchange = old.with_request(request);
         exchange.challenged = true;
-        exchange.session = old.session;
-        exchange.redirects = old.redirects;
-        match number {
-            Some(number) => self.client.session.restart(number, self.now),
-            None => exchange.deadline = Some(self.now + self.http.message_timeout),
+        exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
+        if let Some(number) = number {
+            self.client.session.restart(number, self.now);
         }
         self.open(exchange);
     }
@@ -270,6 +248,8 @@ impl<T> Exchanges<T> {
             // The body of an error is not worth more time: what is there has to do.
             (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),
+            // The server has taken the request; its answer is waited for elsewhere.
+            (Stage::Answering, Purpose::Dropped(_)) => drop(self.drop_exchange(id)),
             (_, Purpose::Dropped(number)) => {
                 let (number, after) = (*number, self.http.message_timeout);
                 self.drop_exchange(id);

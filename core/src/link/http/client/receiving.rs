@@ -54,6 +54,9 @@ impl<T> Exchanges<T> {
             Purpose::Request(_) => self.wrong_type(id, headers),
             Purpose::Dropped(_) | Purpose::Message { .. } | Purpose::Delete => exchange.body.form = Form::Ignored,
         }
+        if success && self.exchanges.get(&id).is_some_and(|exchange| exchange.wrong_type.is_none()) {
+            self.found(id);
+        }
         self.head_read(id, success, events, headers);
     }
 
@@ -73,8 +76,11 @@ impl<T> Exchanges<T> {
                 self.listening_decided();
             }
             Purpose::Listen(_) => {
-                self.drop_exchange(id);
-                self.listening_decided();
+                let Some(exchange) = self.drop_exchange(id) else { return };
+                let status = exchange.failure.as_ref().map_or(404, |failure| failure.status);
+                if self.goes_back(exchange, status).is_some() {
+                    self.listening_decided();
+                }
             }
             _ => {}
         }
@@ -248,11 +254,23 @@ impl<T> Exchanges<T> {
         if matches!(exchange.body.form, Form::Excerpt) {
             return self.finished(id);
         }
-        let number = exchange.number();
-        self.drop_exchange(id);
-        if let Some(number) = number {
-            let limit = self.client.session.limits.message_bytes;
-            self.unusable(number, alloc::format!("the answer is longer than {limit} bytes"));
+        let limit = self.client.session.limits.message_bytes;
+        let detail = match exchange.body.form {
+            Form::Events(_) => alloc::format!("an event goes on beyond {limit} bytes without an end"),
+            _ => alloc::format!("the answer is longer than {limit} bytes"),
+        };
+        let Some(exchange) = self.drop_exchange(id) else { return };
+        match &exchange.purpose {
+            Purpose::Listen(_) => {
+                self.client.malformed(Malformed::new(MalformedKind::TooLong, detail), self.now);
+                self.listener_over(exchange);
+            }
+            Purpose::Events => self.events_broken(detail),
+            _ => {
+                if let Some(number) = exchange.number() {
+                    self.unusable(number, detail);
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::super::mirror;
+use super::super::mirror::{self, UnsafeNumber, Value};
 use super::super::url::Url;
 use super::config::Names;
 use super::tools::KnownTools;
@@ -97,14 +97,14 @@ pub(super) fn renumbered(frame: &[u8], number: i64) -> Option<Vec<u8>> {
     Some([BEFORE_ID, itoa::Buffer::new().format(number).as_bytes(), &rest[end..]].concat())
 }
 
-/// The POST that carries a message.
+/// The POST that carries a message, unless it holds what its headers cannot say.
 pub(super) fn post(
     url: Url,
     frame: Vec<u8>,
     message: &Outgoing,
     common: &Common<'_>,
     tools: &KnownTools,
-) -> HttpRequest {
+) -> Result<HttpRequest, UnsafeNumber> {
     let mut headers = Headers::new();
     headers.push("Content-Type", "application/json");
     headers.push("Accept", "application/json, text/event-stream");
@@ -116,27 +116,29 @@ pub(super) fn post(
         if let Some(name) = &message.name {
             headers.push("Mcp-Name", &mirror::encode(name));
             if message.method == "tools/call" {
-                add_arguments(&mut headers, &frame, name, tools);
+                add_arguments(&mut headers, &frame, name, tools)?;
             }
         }
     }
     common.add_extra_to(&mut headers);
-    HttpRequest { method: "POST", url, headers, body: frame }
+    Ok(HttpRequest { method: "POST", url, headers, body: frame })
 }
 
 /// The arguments that the tool wants to see as headers.
-fn add_arguments(headers: &mut Headers, frame: &[u8], tool: &str, tools: &KnownTools) {
+fn add_arguments(headers: &mut Headers, frame: &[u8], tool: &str, tools: &KnownTools) -> Result<(), UnsafeNumber> {
     let annotations = tools.annotations(tool);
     if annotations.is_empty() {
-        return;
+        return Ok(());
     }
-    let Ok((_, Some(params))) = read(frame) else { return };
-    let Ok([Some(arguments)]) = pick(params, ["arguments"]) else { return };
+    let Ok((_, Some(params))) = read(frame) else { return Ok(()) };
+    let Ok([Some(arguments)]) = pick(params, ["arguments"]) else { return Ok(()) };
     for annotation in annotations {
-        if let Some(value) = mirror::value_at(arguments, &annotation.path) {
-            headers.push(&[mirror::PARAM_PREFIX, &annotation.header].concat(), &mirror::encode(&value));
+        if let Some(value) = Value::at(arguments, &annotation.path)? {
+            let name = [mirror::PARAM_PREFIX, &annotation.header].concat();
+            headers.push(&name, &mirror::encode(&value.into_text()));
         }
     }
+    Ok(())
 }
 
 /// The GET that opens a stream, or goes on with one behind its last event.

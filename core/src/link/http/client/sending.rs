@@ -12,7 +12,7 @@
 //!
 //! Messages go out in `Open` only; a server may refuse what comes before its session is complete.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -100,12 +100,12 @@ impl<T> Exchanges<T> {
             Err(number) => {
                 debug_assert!(number.is_some(), "only a program's own parameters are nested too deeply");
                 let detail = "the parameters are nested too deeply to be sent over HTTP".into();
-                return self.fail_call(number.unwrap_or_default(), CallError::InvalidResponse(detail));
+                return self.fail_call(number.unwrap_or_default(), CallError::Unsendable(detail));
             }
         };
         let handshake = message.method == "initialize";
         let (url, streamable) = match &self.transport {
-            Transport::Streamable => (self.http.url.clone(), true),
+            Transport::Streamable => (self.endpoint("POST"), true),
             Transport::Events { endpoint } => (endpoint.clone(), false),
         };
         let common = Common {
@@ -114,7 +114,13 @@ impl<T> Exchanges<T> {
             extra: &self.http.headers,
         };
         let session = common.session.map(|_| self.sessions);
-        let request = request::post(url, frame, &message, &common, &self.tools);
+        let request = match (request::post(url, frame, &message, &common, &self.tools), &message.kind) {
+            (Ok(request), _) => request,
+            (Err(why), Kind::Request(number)) => {
+                return self.fail_call(*number, CallError::Unsendable(why.to_string()));
+            }
+            (Err(_), _) => return,
+        };
         let purpose = match message.kind {
             // It was given up before it was sent.
             Kind::Request(number) if !self.client.is_open(number) => return,
@@ -131,6 +137,7 @@ impl<T> Exchanges<T> {
         };
         let mut exchange = Exchange::new(purpose, request);
         exchange.session = session;
+        exchange.settled = streamable;
         if !matches!(exchange.purpose, Purpose::Request(_)) {
             exchange.deadline = Some(self.now + self.http.message_timeout);
         }

@@ -10,7 +10,7 @@ use super::config::is_sendable;
 use super::exchange::{Exchange, Purpose, Stage, Tries};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
-use crate::error::{CallError, CloseReason};
+use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::time::Instant;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
@@ -77,19 +77,22 @@ impl<T> Exchanges<T> {
     pub(super) fn reconnect(&mut self, id: u64) {
         let Some(mut exchange) = self.drop_exchange(id) else { return };
         let last = exchange.body.events().map(|events| String::from(events.last_event_id()));
-        let request = request::get(self.http.url.clone(), last.as_deref(), &self.common());
+        let url = self.endpoint("GET");
+        let request = request::get(url, last.as_deref(), &self.common());
         let listens = matches!(exchange.purpose, Purpose::Listen(_));
         exchange.session = self.session.as_ref().map(|_| self.sessions);
         exchange.request = request.into();
         exchange.stage = Stage::Asked;
         exchange.redirects = 0;
+        exchange.settled = true;
         exchange.deadline = listens.then(|| self.now + BEGIN_TIME);
         self.open(exchange);
     }
 
     /// Opens the stream on which the server may speak unasked.
     pub(super) fn open_listener(&mut self) {
-        let request = request::get(self.http.url.clone(), None, &self.common());
+        let url = self.endpoint("GET");
+        let request = request::get(url, None, &self.common());
         let mut exchange = Exchange::new(Purpose::Listen(Tries::default()), request);
         exchange.deadline = Some(self.now + BEGIN_TIME);
         self.open(exchange);
@@ -151,6 +154,14 @@ impl<T> Exchanges<T> {
                 let detail = "the server names an endpoint of another origin, or none";
                 self.fail_call(fallback.number, CallError::InvalidResponse(detail.into()));
             }
+        }
+    }
+
+    /// The stream of the HTTP+SSE transport cannot be read any further.
+    pub(super) fn events_broken(&mut self, detail: String) {
+        match self.fallback.take() {
+            Some(fallback) => self.fail_call(fallback.number, CallError::InvalidResponse(detail)),
+            None => self.client.close(CloseReason::Transport(ConnError::new(ConnErrorKind::Broken, detail))),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use super::super::mirror::{self, PARAM_PREFIX};
+use super::super::mirror::{self, PARAM_PREFIX, Value};
 use crate::codec::http1::Headers;
 use crate::json::{JsonText, pick};
 use crate::jsonrpc::{RpcError, code};
@@ -22,10 +22,10 @@ pub(super) fn check<'a>(
     let (Some(version), Some(_)) = (meta.protocol_version.and_then(JsonText::as_text), meta.client_capabilities) else {
         return Ok(());
     };
-    same(headers, "MCP-Protocol-Version", Some(&version))?;
-    same(headers, "Mcp-Method", Some(method))?;
+    same(headers, "MCP-Protocol-Version", Some(Value::Text(version)))?;
+    same(headers, "Mcp-Method", Some(Value::Text(method.into())))?;
     let Some(named) = mirror::name_of(method, Some(params)) else { return Ok(()) };
-    same(headers, "Mcp-Name", Some(&named))?;
+    same(headers, "Mcp-Name", Some(Value::Text(named.as_ref().into())))?;
     match tool(&named).filter(|_| method == "tools/call") {
         Some(tool) => check_arguments(headers, tool, arguments.unwrap_or(JsonText::EMPTY_OBJECT)),
         None => Ok(()),
@@ -37,12 +37,14 @@ fn check_arguments(headers: &Headers, tool: &Tool, arguments: JsonText<'_>) -> R
     // A schema with wrong annotations asks for nothing that a client could follow.
     for annotation in mirror::annotations(tool.input_schema.as_text()).unwrap_or_default() {
         let header = alloc::format!("{PARAM_PREFIX}{}", annotation.header);
-        same(headers, &header, mirror::value_at(arguments, &annotation.path).as_deref())?;
+        let expected = Value::at(arguments, &annotation.path)
+            .map_err(|refused| RpcError::new(code::HEADER_MISMATCH, alloc::format!("{refused}")))?;
+        same(headers, &header, expected)?;
     }
     Ok(())
 }
 
-fn same(headers: &Headers, name: &str, expected: Option<&str>) -> Result<(), RpcError> {
+fn same(headers: &Headers, name: &str, expected: Option<Value<'_>>) -> Result<(), RpcError> {
     let mismatch = |detail: String| Err(RpcError::new(code::HEADER_MISMATCH, detail));
     match (headers.only(name), expected) {
         (Err(_), _) => mismatch(alloc::format!("the header {name} is there twice")),
@@ -53,15 +55,8 @@ fn same(headers: &Headers, name: &str, expected: Option<&str>) -> Result<(), Rpc
         }
         (Ok(Some(value)), Some(expected)) => match mirror::decode(value) {
             None => mismatch(alloc::format!("the header {name} is not valid base64")),
-            Some(value) if value == expected || are_same_number(&value, expected) => Ok(()),
+            Some(value) if expected.is_said_by(&value) => Ok(()),
             Some(_) => mismatch(alloc::format!("the header {name} does not say what the message says")),
         },
     }
-}
-
-/// `42.0` is `42`.
-fn are_same_number(value: &str, expected: &str) -> bool {
-    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-    expected.starts_with(|first: char| first == '-' || first.is_ascii_digit())
-        && number(value).is_some_and(|value| number(expected) == Some(value))
 }

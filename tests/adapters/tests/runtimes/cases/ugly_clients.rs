@@ -11,10 +11,6 @@ use super::OWN_SERVER;
 use super::adapter::{Client, HttpTarget};
 use crate::http_party::{HttpParty, hear, hear_to_end, send};
 
-/// The connections that a well-behaved client may open meanwhile, and what a runtime opens for itself. Those that are
-/// counted here are many more.
-const OWN: usize = 5;
-
 // A few calls, none of which takes long.
 step!(is_served(client: &Client), {
     for number in 0..10 {
@@ -115,7 +111,7 @@ case!(those_who_hang_up_in_a_request_leave_nothing_behind, {
     wait!(connected(&server, &mut client));
     let client = client.unwrap();
     wait!(is_served(&client));
-    let (descriptors, _) = server.belongings();
+    let (sockets, _) = server.belongings();
     let call = modern_call("echo", r#"{"text":"half"}"#);
     let body = call.find("\r\n\r\n").unwrap() + 10;
     for at in [0, 1, 20, body, call.len() - 1] {
@@ -132,7 +128,7 @@ case!(those_who_hang_up_in_a_request_leave_nothing_behind, {
         }
     }
     wait!(is_served(&client));
-    eventually!("their connections are closed", server.belongings().0 <= descriptors);
+    eventually!("their connections are closed", server.belongings().0 == sockets);
     wait!(client.close());
 });
 
@@ -141,7 +137,8 @@ case!(those_who_hang_up_before_the_answer_have_cancelled, {
     let mut client = None;
     wait!(connected(&server, &mut client));
     let client = client.unwrap();
-    let (descriptors, _) = server.belongings();
+    wait!(is_served(&client));
+    let (sockets, _) = server.belongings();
     let gone: Vec<_> = (0..50).map(|_| server.dial()).collect();
     for stream in &gone {
         send(stream, &modern_call("never", "{}"));
@@ -149,7 +146,7 @@ case!(those_who_hang_up_before_the_answer_have_cancelled, {
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 0" {}
     drop(gone);
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 50" {}
-    eventually!("their connections are closed", server.belongings().0 <= descriptors + OWN);
+    eventually!("their connections are closed", server.belongings().0 == sockets);
     wait!(client.close());
 });
 
@@ -158,7 +155,9 @@ case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
     let mut client = None;
     wait!(connected(&server, &mut client));
     let client = client.unwrap();
-    let mut left = Vec::new();
+    wait!(is_served(&client));
+    let (sockets, _) = server.belongings();
+    let mut threads = Vec::new();
     for _ in 0..3 {
         for number in 0..200 {
             let stream = server.dial();
@@ -173,12 +172,10 @@ case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
             }
         }
         wait!(is_served(&client));
-        let before = left.first().map_or(20, |&(descriptors, _)| descriptors);
-        eventually!("their connections are closed", server.belongings().0 <= before + OWN);
-        left.push(server.belongings());
+        eventually!("their connections are closed", server.belongings().0 == sockets);
+        threads.push(server.belongings().1);
     }
-    let (first, last) = (left[0], left[2]);
-    assert!(last.0 <= first.0 + OWN && last.1 <= first.1 + 2, "{left:?}");
+    assert!(threads[2] <= threads[0] + 2, "{threads:?}");
     wait!(client.close());
 });
 

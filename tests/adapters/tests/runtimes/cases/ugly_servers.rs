@@ -130,15 +130,6 @@ case!(a_server_that_only_shows_that_it_lives_times_out, {
     }))
 });
 
-case!(an_event_without_end_times_out, {
-    wait!(times_out(|stream, _| {
-        say(stream, EVENTS);
-        say(stream, "6\r\ndata: \r\n");
-        let part = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
-        say_forever(stream, &part);
-    }))
-});
-
 case!(a_server_that_hangs_up_without_a_word_is_told, {
     wait!(fails(|stream, _| hang_up(stream), &["ended without an answer"]))
 });
@@ -232,6 +223,41 @@ case!(an_answer_without_end_is_refused, {
             say_forever(stream, &part);
         },
         &["longer than 65536 bytes"]
+    ))
+});
+
+case!(an_event_without_end_is_refused, {
+    wait!(fails(
+        |stream, _| {
+            say(stream, EVENTS);
+            say(stream, "6\r\ndata: \r\n");
+            let part = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+            say_forever(stream, &part);
+        },
+        &["an event goes on beyond 65536 bytes without an end"]
+    ))
+});
+
+case!(an_event_with_lines_without_end_is_refused, {
+    wait!(fails(
+        |stream, _| {
+            say(stream, EVENTS);
+            let part = format!("1000\r\n{}\r\n", "data: xxxxxxxxx\n".repeat(0x100));
+            assert_eq!(part.len(), 0x1000 + 8, "it is a whole chunk");
+            say_forever(stream, &part);
+        },
+        &["an event goes on beyond 65536 bytes without an end"]
+    ))
+});
+
+case!(a_line_that_means_nothing_and_has_no_end_is_refused, {
+    wait!(fails(
+        |stream, _| {
+            say(stream, EVENTS);
+            let part = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+            say_forever(stream, &part);
+        },
+        &["an event goes on beyond 65536 bytes without an end"]
     ))
 });
 

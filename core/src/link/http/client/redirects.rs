@@ -1,0 +1,90 @@
+//! From redirects to places: where the endpoint is for now, and where it has moved for good.
+
+use super::super::url::Url;
+use super::exchange::{Exchange, Purpose};
+use super::exchanges::Exchanges;
+use super::request::HttpRequest;
+use crate::codec::http1::Headers;
+
+/// Where the endpoint has moved for good. What a server says of one method it need not mean of the other: a GET from a
+/// browser may be sent to a page for people.
+#[derive(Default)]
+pub(super) struct Moved {
+    gets: Option<Url>,
+    others: Option<Url>,
+}
+
+impl Moved {
+    fn of(&mut self, method: &str) -> &mut Option<Url> {
+        if method == "GET" { &mut self.gets } else { &mut self.others }
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// Where requests of this method go.
+    pub(super) fn endpoint(&mut self, method: &str) -> Url {
+        self.moved.of(method).as_ref().unwrap_or(&self.http.url).clone()
+    }
+
+    /// Follows a redirect, if it stays within the origin and means the same request.
+    pub(super) fn redirected(&mut self, id: u64, status: u16, headers: &Headers) -> bool {
+        let Some(exchange) = self.exchanges.get(&id) else { return false };
+        let same_request = matches!(status, 307 | 308) || exchange.request.method == "GET";
+        if !matches!(status, 301 | 302 | 303 | 307 | 308) || !same_request || exchange.redirects >= self.http.redirects
+        {
+            return false;
+        }
+        let Some(Ok(url)) = headers.get("location").map(|location| exchange.request.url.join(location)) else {
+            return false;
+        };
+        if !url.is_same_origin(&self.http.url) {
+            return false;
+        }
+        let request = HttpRequest { url, ..(*exchange.request).clone() };
+        let Some(mut old) = self.drop_exchange(id) else { return false };
+        let body = core::mem::take(&mut old.body);
+        let mut exchange = old.with_request(request);
+        exchange.body = body;
+        exchange.redirects += 1;
+        exchange.settled &= matches!(status, 301 | 308);
+        self.open(exchange);
+        true
+    }
+
+    /// A request was answered as an MCP server answers: if the endpoint has moved there for good, that is remembered.
+    pub(super) fn found(&mut self, id: u64) {
+        let Some(exchange) = self.exchanges.get(&id).filter(|exchange| self.has_moved(exchange)) else { return };
+        *self.moved.of(exchange.request.method) = Some(exchange.request.url.clone());
+    }
+
+    /// A request was answered by something that is no MCP server: if that is where the endpoint had moved, it is not
+    /// there any more.
+    pub(super) fn lost_sight(&mut self, exchange: &Exchange) {
+        if self.has_moved(exchange) {
+            *self.moved.of(exchange.request.method) = None;
+        }
+    }
+
+    /// Makes a request again at the address that the program gave, if it went straight to where the endpoint had moved
+    /// and nobody was there. Gives it back otherwise.
+    pub(super) fn goes_back(&mut self, exchange: Exchange, status: u16) -> Option<Exchange> {
+        let refused = matches!(status, 300..400 | 404 | 405 | 410);
+        if !refused || !self.has_moved(&exchange) {
+            return Some(exchange);
+        }
+        self.lost_sight(&exchange);
+        if exchange.redirects > 0 || status < 400 {
+            return Some(exchange);
+        }
+        let request = HttpRequest { url: self.http.url.clone(), ..(*exchange.request).clone() };
+        let is_request = matches!(exchange.purpose, Purpose::Request(_) | Purpose::Dropped(_));
+        let mut exchange = exchange.with_request(request);
+        exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| !is_request);
+        self.open(exchange);
+        None
+    }
+
+    fn has_moved(&self, exchange: &Exchange) -> bool {
+        exchange.settled && exchange.request.url != self.http.url
+    }
+}
