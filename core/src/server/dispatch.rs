@@ -11,7 +11,7 @@ use super::config::Caller;
 use super::handling::{Kind, ServerRequest};
 use super::params::{Params, decode};
 use super::{Call, LastCaller, Queued, Server, ServerEvent};
-use crate::json::JsonText;
+use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
@@ -24,19 +24,20 @@ use crate::time::Instant;
 
 impl<T, H: Clone> Server<T, H> {
     /// A request of the client's. Every one gets exactly one answer, unless the client cancels it.
-    pub(super) fn request(&mut self, id: &Id, method: &str, params: Option<JsonText<'_>>, now: Instant) {
-        let admitted = Params::read(params).and_then(|read| {
-            let (caller, data) = self.admit(method, &read)?;
-            Ok((read, caller, data))
+    pub(crate) fn request(&mut self, id: &Id, method: &str, params: Result<Params<'_>, Fault>, now: Instant) {
+        let unreadable = |fault| RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"));
+        let admitted = params.map_err(unreadable).and_then(|params| {
+            let (caller, data) = self.admit(method, &params)?;
+            Ok((params, caller, data))
         });
-        let (read, caller, data) = match admitted {
+        let (params, caller, data) = match admitted {
             Ok(admitted) => admitted,
             Err(error) => return self.session.refuse(Some(id), false, &error),
         };
         match self.session.begin(id, data) {
             Err(refused) => self.session.refuse(Some(id), false, &refused.error()),
             Ok(key) => {
-                if let Err(error) = self.dispatch(key, method, params, &read, caller, now) {
+                if let Err(error) = self.dispatch(key, method, &params, caller, now) {
                     self.session.fail(key, &error);
                 }
             }
@@ -56,7 +57,7 @@ impl<T, H: Clone> Server<T, H> {
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
         if modern_meta || method == "server/discover" || self.session.is_anonymous() {
-            let caller = self.modern_caller(&meta)?;
+            let caller = self.modern_caller(meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
             let log_level = meta.log_level.map(|level| level.decode::<LoggingLevel>());
             let request = request(Some(&caller), log_level.transpose().map_err(wrong_level)?);
@@ -106,11 +107,11 @@ impl<T, H: Clone> Server<T, H> {
         &mut self,
         key: RequestKey,
         method: &str,
-        raw: Option<JsonText<'_>>,
         params: &Params<'_>,
         caller: Option<Arc<Caller>>,
         now: Instant,
     ) -> Result<(), RpcError> {
+        let raw = params.raw();
         let modern = caller.as_ref().is_some_and(|caller| caller.version.era() == Era::Modern);
         match (method, caller) {
             ("initialize", None) => self.initialize(key, decode(raw)?, now),

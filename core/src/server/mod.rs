@@ -26,6 +26,7 @@ pub use config::{Caller, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
 pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+pub(crate) use params::Params;
 pub(crate) use registry::Changes;
 pub use registry::Registry;
 use state::Sealer;
@@ -183,7 +184,7 @@ impl<T, H: Clone> Server<T, H> {
     pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<ServerEvent<'a, T, H>> {
         match message {
             Message::Request { id, method, params } => {
-                self.request(&id, &method, params, now);
+                self.request(&id, &method, Params::read(params), now);
                 None
             }
             Message::Notification { method, params } => self.notification(method, params, now),

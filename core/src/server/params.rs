@@ -6,17 +6,19 @@ use alloc::string::{String, ToString};
 
 use serde::Deserialize;
 
-use crate::json::{Json, JsonText, pick};
+use crate::json::{Fault, Json, JsonText, pick};
 use crate::jsonrpc::RpcError;
 use crate::model::RequestMeta;
 
 /// Every member that a client's request may have, as it stands; null counts as absent. A member of the wrong type is
 /// reported by whoever needs it.
-#[derive(Default)]
-pub(super) struct Params<'a> {
-    meta: Option<JsonText<'a>>,
+pub(crate) struct Params<'a> {
+    /// All of them.
+    raw: Option<JsonText<'a>>,
+    meta: Result<RequestMeta<'a>, Fault>,
     name: Option<JsonText<'a>>,
     uri: Option<JsonText<'a>>,
+    task_id: Option<JsonText<'a>>,
     cursor: Option<JsonText<'a>>,
     arguments: Option<JsonText<'a>>,
     input_responses: Option<JsonText<'a>>,
@@ -24,23 +26,37 @@ pub(super) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn read(params: Option<JsonText<'a>>) -> Result<Self, RpcError> {
-        let Some(params) = params else { return Ok(Self::default()) };
-        let names = ["_meta", "name", "uri", "cursor", "arguments", "inputResponses", "requestState"];
-        match pick(params, names) {
-            Ok([meta, name, uri, cursor, arguments, input_responses, request_state]) => {
-                Ok(Self { meta, name, uri, cursor, arguments, input_responses, request_state })
-            }
-            Err(fault) => Err(RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"))),
-        }
+    pub(crate) fn read(raw: Option<JsonText<'a>>) -> Result<Self, Fault> {
+        let names = ["_meta", "name", "uri", "taskId", "cursor", "arguments", "inputResponses", "requestState"];
+        let [meta, name, uri, task_id, cursor, arguments, input_responses, request_state] =
+            raw.map_or(Ok([None; 8]), |params| pick(params, names))?;
+        let meta = meta.map_or_else(|| Ok(RequestMeta::default()), RequestMeta::read);
+        Ok(Self { raw, meta, name, uri, task_id, cursor, arguments, input_responses, request_state })
     }
 
-    pub(super) fn meta(&self) -> Result<RequestMeta<'a>, RpcError> {
-        match self.meta {
-            None => Ok(RequestMeta::default()),
-            Some(meta) => RequestMeta::read(meta)
-                .map_err(|error| RpcError::invalid_params(alloc::format!("_meta cannot be read: {error}"))),
-        }
+    pub(super) fn raw(&self) -> Option<JsonText<'a>> {
+        self.raw
+    }
+
+    pub(crate) fn meta(&self) -> Result<&RequestMeta<'a>, RpcError> {
+        let unreadable = |fault| RpcError::invalid_params(alloc::format!("_meta cannot be read: {fault}"));
+        self.meta.as_ref().map_err(unreadable)
+    }
+
+    /// A member that names what the request is about.
+    pub(crate) fn naming(&self, member: &str) -> Option<Cow<'a, str>> {
+        match member {
+            "name" => self.name,
+            "uri" => self.uri,
+            "taskId" => self.task_id,
+            _ => None,
+        }?
+        .as_text()
+    }
+
+    /// The arguments as they stand.
+    pub(crate) fn raw_arguments(&self) -> Option<JsonText<'a>> {
+        self.arguments
     }
 
     pub(super) fn name(&self) -> Result<Cow<'a, str>, RpcError> {

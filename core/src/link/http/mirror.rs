@@ -9,7 +9,7 @@ use core::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::json::{Fault, JsonText, MOST_LEVELS, elements, members, pick};
+use crate::json::{Fault, JsonText, MOST_LEVELS, elements, members};
 
 const BEGIN: &str = "=?base64?";
 const END: &str = "?=";
@@ -276,15 +276,14 @@ pub(crate) fn decode(header: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What `Mcp-Name` says for a request of this method, if it has one.
-pub(crate) fn name_of<'a>(method: &str, params: Option<JsonText<'a>>) -> Option<Cow<'a, str>> {
-    let member = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
-        _ => return None,
-    };
-    pick(params?, [member]).ok()?[0]?.as_text()
+/// The parameter that `Mcp-Name` repeats, for a request of this method.
+pub(crate) fn naming_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -434,15 +433,5 @@ mod tests {
         }
         assert!(!Value::Integer(9_007_199_254_740_991).is_said_by("9007199254740992"));
         assert!(Value::Text("42".into()).is_said_by("42") && !Value::Text("42".into()).is_said_by("42.0"));
-    }
-
-    #[test]
-    fn names_are_those_of_the_body() {
-        let params = JsonText::parse(r#"{"name":"a","uri":"file:///x%20y","taskId":"t"}"#).ok();
-        assert_eq!(name_of("tools/call", params).as_deref(), Some("a"));
-        assert_eq!(name_of("resources/read", params).as_deref(), Some("file:///x%20y"));
-        assert_eq!(name_of("tasks/get", params).as_deref(), Some("t"));
-        assert_eq!(name_of("tools/list", params), None);
-        assert_eq!(name_of("tools/call", None), None);
     }
 }

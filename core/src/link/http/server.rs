@@ -276,25 +276,27 @@ impl<T, H: Clone> HttpServer<T, H> {
 
 /// Puts a frame on the stream of its request.
 fn deliver(front: &mut Front, stream: StreamId, key: RequestKey, frame: &[u8], last: bool, name: u32, now: Instant) {
-    match front.is_plain(stream).filter(|_| last) {
-        Some(_) => {
-            let status = if name == STATELESS { status_of(frame, false) } else { 200 };
-            front.answer_plainly(stream, status, frame, now);
+    if last && front.is_untouched(stream) {
+        let status = if name == STATELESS { status_of(frame, false) } else { 200 };
+        // A status is told by a head, which a stream of events would have had already.
+        if front.may_be_json(stream) || status != 200 {
+            return front.answer_plainly(stream, status, frame, now);
         }
-        None => {
-            front.send(stream, frame, now);
-            if last {
-                front.settled(key, now);
-            }
-        }
+    }
+    front.send(stream, frame, now);
+    if last {
+        front.settled(key, now);
     }
 }
 
 /// Answers what did not become a request.
 fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, frame: &[u8], now: Instant) {
     match stream {
-        Some(stream) if front.is_plain(stream).is_none() => front.send(stream, frame, now),
-        Some(stream) => front.answer_plainly(stream, status_of(frame, true), frame, now),
+        Some(stream) if front.is_untouched(stream) => {
+            front.answer_plainly(stream, status_of(frame, true), frame, now);
+        }
+        // Others of the same batch have become requests, or still may.
+        Some(stream) => front.send(stream, frame, now),
         None => front.answer(conn, status_of(frame, true), &[], Some(frame), now),
     }
 }

@@ -70,7 +70,10 @@ pub(super) fn read(frame: &[u8]) -> Result<(Outgoing, Option<JsonText<'_>>), Opt
     let Ok(Parsed::Message(message)) = parse(frame, &ours) else { return Err(number_of(frame)) };
     Ok(match message {
         Message::Request { id: Id::Number(number), method, params } => {
-            let name = mirror::name_of(&method, params).map(|name| name.into_owned());
+            let name = mirror::naming_member(&method).zip(params).and_then(|(member, params)| {
+                let [name] = pick(params, [member]).ok()?;
+                name?.as_text().map(|name| name.into_owned())
+            });
             (Outgoing { kind: Kind::Request(number), method: method.into_owned(), name }, params)
         }
         Message::Request { .. } => return Err(None),

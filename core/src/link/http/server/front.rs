@@ -307,12 +307,18 @@ impl Front {
         self.requests.get(&request).copied()
     }
 
-    /// Whether the answer would be the first and the last thing on its stream, so that it need not be a stream.
-    pub(super) fn is_plain(&self, id: StreamId) -> Option<ConnId> {
-        let stream = self.streams.get(&id)?;
-        let conn = stream.conn?;
-        let begun = self.connections.get(&conn)?.has_events();
-        (stream.json && !begun && stream.open.len() <= 1).then_some(conn)
+    /// Whether the next message would be the first and the last thing on its stream, so that it need not be a stream.
+    pub(super) fn is_untouched(&self, id: StreamId) -> bool {
+        let Some(stream) = self.streams.get(&id).filter(|stream| !stream.standalone && stream.open.len() <= 1) else {
+            return false;
+        };
+        let connection = stream.conn.and_then(|conn| self.connections.get(&conn));
+        connection.is_some_and(|connection| !connection.has_events())
+    }
+
+    /// Whether an answer that is alone on its stream is to be JSON.
+    pub(super) fn may_be_json(&self, id: StreamId) -> bool {
+        self.streams.get(&id).is_some_and(|stream| stream.json)
     }
 
     /// Sends a message on a stream, or keeps it for when the client comes back.

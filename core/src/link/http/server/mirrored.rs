@@ -5,29 +5,28 @@ use alloc::string::String;
 
 use super::super::mirror::{self, PARAM_PREFIX, Value};
 use crate::codec::http1::Headers;
-use crate::json::{JsonText, pick};
+use crate::json::JsonText;
 use crate::jsonrpc::{RpcError, code};
-use crate::model::{RequestMeta, Tool};
+use crate::model::Tool;
+use crate::server::Params;
 
 /// Compares the headers of a request with its message. What the message itself lacks is for the server to say.
 pub(super) fn check<'a>(
     headers: &Headers,
     method: &str,
-    params: Option<JsonText<'_>>,
+    params: &Params<'_>,
     tool: impl FnOnce(&str) -> Option<&'a Tool>,
 ) -> Result<(), RpcError> {
-    let Some(params) = params else { return Ok(()) };
-    let Ok([meta, arguments]) = pick(params, ["_meta", "arguments"]) else { return Ok(()) };
-    let Some(Ok(meta)) = meta.map(RequestMeta::read) else { return Ok(()) };
+    let Ok(meta) = params.meta() else { return Ok(()) };
     let (Some(version), Some(_)) = (meta.protocol_version.and_then(JsonText::as_text), meta.client_capabilities) else {
         return Ok(());
     };
     same(headers, "MCP-Protocol-Version", Some(Value::Text(version)))?;
     same(headers, "Mcp-Method", Some(Value::Text(method.into())))?;
-    let Some(named) = mirror::name_of(method, Some(params)) else { return Ok(()) };
+    let Some(named) = mirror::naming_member(method).and_then(|member| params.naming(member)) else { return Ok(()) };
     same(headers, "Mcp-Name", Some(Value::Text(named.as_ref().into())))?;
     match tool(&named).filter(|_| method == "tools/call") {
-        Some(tool) => check_arguments(headers, tool, arguments.unwrap_or(JsonText::EMPTY_OBJECT)),
+        Some(tool) => check_arguments(headers, tool, params.raw_arguments().unwrap_or(JsonText::EMPTY_OBJECT)),
         None => Ok(()),
     }
 }

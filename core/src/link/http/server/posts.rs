@@ -7,11 +7,10 @@ use super::connection::Arrival;
 use super::{Exchange, HttpServer, STATELESS, Told, mirrored};
 use crate::codec::http1::RequestHead;
 use crate::error::CloseReason;
-use crate::json::{Json, JsonText, pick};
-use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
+use crate::json::{Fault, Json, JsonText};
+use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
-use crate::model::RequestMeta;
-use crate::server::{Queued, ServerEvent};
+use crate::server::{Params, Queued, ServerEvent};
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
@@ -32,15 +31,13 @@ impl<T, H: Clone> HttpServer<T, H> {
     fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
         let version = version_header(head)?;
         let parsed = parse(body, &self.offer.config.limits);
-        let modern = match &parsed {
-            Ok(Parsed::Message(Message::Request { params, .. } | Message::Notification { params, .. })) => {
-                states_version(*params)
-            }
-            _ => false,
-        };
-        match modern || version.is_modern() {
-            true => self.post_modern(conn, head, parsed),
-            false => self.post_legacy(conn, head, version, parsed),
+        let params = Params::read(match &parsed {
+            Ok(Parsed::Message(Message::Request { params, .. } | Message::Notification { params, .. })) => *params,
+            _ => None,
+        });
+        match version.is_modern() || states_version(&params) {
+            true => self.post_modern(conn, head, parsed, params),
+            false => self.post_legacy(conn, head, version, parsed, params),
         }
     }
 
@@ -49,6 +46,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         conn: ConnId,
         head: &RequestHead,
         parsed: Result<Parsed<'_>, Malformed>,
+        params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
         let message = match parsed {
             Ok(Parsed::Message(message)) => message,
@@ -64,18 +62,18 @@ impl<T, H: Clone> HttpServer<T, H> {
                 self.front.answer(conn, 202, &[], None, self.now);
                 Ok(())
             }
-            Message::Request { id, method, params } => {
+            Message::Request { id, method, .. } => {
                 let stream = self.front.open_stream(conn, STATELESS, None, false);
                 let exchange = Exchange { conn, stream: Some(stream) };
                 let tool = |name: &str| self.offer.registry.tool(name);
-                match mirrored::check(&head.headers, method, *params, tool) {
+                match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
                     Err(error) => {
                         if let Some(server) = self.sessions.server(STATELESS) {
                             server.session.refuse(Some(id), false, &error);
                         }
                         self.settle(STATELESS, Some(exchange));
                     }
-                    Ok(()) => self.request(STATELESS, message, exchange),
+                    Ok(()) => self.request(STATELESS, id, method, params, exchange),
                 }
                 Ok(())
             }
@@ -88,13 +86,14 @@ impl<T, H: Clone> HttpServer<T, H> {
         head: &RequestHead,
         version: VersionHeader,
         parsed: Result<Parsed<'_>, Malformed>,
+        params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
         let initializes =
             matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
         let name = match (self.session_of(head)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
             (Some(name), false) => name,
-            (None, true) => return self.initialize(conn, parsed),
+            (None, true) => return self.initialize(conn, parsed, params),
             (None, false) => {
                 return Err(match parsed {
                     Err(malformed) => unreadable(&malformed),
@@ -105,10 +104,10 @@ impl<T, H: Clone> HttpServer<T, H> {
         self.check_version(name, version)?;
         let batches = self.sessions.server(name).is_some_and(|server| server.allows_batches());
         match parsed {
-            Ok(Parsed::Message(message @ Message::Request { .. })) => {
+            Ok(Parsed::Message(Message::Request { id, method, .. })) => {
                 let version = self.sessions.server(name).and_then(|server| server.legacy_version());
                 let stream = self.front.open_stream(conn, name, version, false);
-                self.request(name, message, Exchange { conn, stream: Some(stream) });
+                self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
                 Ok(())
             }
             Ok(Parsed::Message(message)) => {
@@ -125,8 +124,13 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
     }
 
-    fn initialize(&mut self, conn: ConnId, parsed: Result<Parsed<'_>, Malformed>) -> Result<(), Refusal> {
-        let Ok(Parsed::Message(message)) = parsed else { return Ok(()) };
+    fn initialize(
+        &mut self,
+        conn: ConnId,
+        parsed: Result<Parsed<'_>, Malformed>,
+        params: Result<Params<'_>, Fault>,
+    ) -> Result<(), Refusal> {
+        let Ok(Parsed::Message(Message::Request { id, method, .. })) = parsed else { return Ok(()) };
         if self.sessions.len() >= self.front.config.sessions {
             return Err(Refusal::new(503, "there are too many sessions"));
         }
@@ -135,7 +139,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         if let Some(session) = self.sessions.legacy(name) {
             self.front.announce(stream, &session.id);
         }
-        self.request(name, message, Exchange { conn, stream: Some(stream) });
+        self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
         if self.sessions.server(name).is_some_and(|server| server.legacy_version().is_none()) {
             self.end_session(name, CloseReason::PeerClosed);
         }
@@ -143,11 +147,16 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     /// Lets a role handle a request whose answer has a stream.
-    fn request(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
-        if let (Some(server), Some(stream)) = (self.sessions.server(name), exchange.stream) {
-            self.front.expect(stream, server.session.next_request());
+    fn request(&mut self, name: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, exchange: Exchange) {
+        let Some(server) = self.sessions.server(name) else { return };
+        let key = server.session.next_request();
+        server.request(id, method, params, self.now);
+        // One that was refused has not begun, and the next to begin has its name.
+        let begun = server.session.next_request() != key;
+        if let Some(stream) = exchange.stream.filter(|_| begun) {
+            self.front.expect(stream, key);
         }
-        self.handle(name, message, exchange);
+        self.settle(name, Some(exchange));
     }
 
     fn handle(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
@@ -175,7 +184,9 @@ impl<T, H: Clone> HttpServer<T, H> {
         let exchange = Exchange { conn, stream };
         for entry in entries {
             match parse_entry(*entry) {
-                Ok(message @ Message::Request { .. }) => self.request(name, message, exchange),
+                Ok(Message::Request { id, method, params }) => {
+                    self.request(name, &id, &method, Params::read(params), exchange);
+                }
                 Ok(message) => self.handle(name, message, exchange),
                 Err(malformed) => {
                     if let Some(server) = self.sessions.server(name) {
@@ -257,9 +268,9 @@ impl<T, H: Clone> HttpServer<T, H> {
 }
 
 /// Whether a message says of itself that it is modern.
-fn states_version(params: Option<JsonText<'_>>) -> bool {
-    let meta = params.and_then(|params| pick(params, ["_meta"]).ok()).and_then(|[meta]| meta);
-    meta.is_some_and(|meta| RequestMeta::read(meta).is_ok_and(|meta| meta.protocol_version.is_some()))
+fn states_version(params: &Result<Params<'_>, Fault>) -> bool {
+    let meta = params.as_ref().ok().and_then(|params| params.meta().ok());
+    meta.is_some_and(|meta| meta.protocol_version.is_some())
 }
 
 fn unreadable(malformed: &Malformed) -> Refusal {
