@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::model::{CallToolResult, Implementation, Resource, Tool};
 use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
-use windlass::{ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
+use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
 
 /// What every request of the modern era says of its client.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -21,6 +21,8 @@ pub(crate) struct House {
     /// What each connection has written so far.
     written: BTreeMap<ConnId, Vec<u8>>,
     pub(crate) gone: Vec<ConnId>,
+    /// Those whose clients have hung up, and whether something was written to them since, to which their systems object.
+    hung_up: BTreeMap<ConnId, bool>,
     /// How many bytes go at once.
     pub(crate) chunk: usize,
 }
@@ -49,6 +51,7 @@ impl House {
             closed: false,
             written: BTreeMap::new(),
             gone: Vec::new(),
+            hung_up: BTreeMap::new(),
             chunk: usize::MAX,
         }
     }
@@ -76,7 +79,14 @@ impl House {
         }
     }
 
+    /// The client is gone.
     pub(crate) fn hang_up(&mut self, conn: ConnId) {
+        self.hung_up.insert(conn, false);
+        self.stop_sending(conn);
+    }
+
+    /// The client sends nothing more, and may listen.
+    pub(crate) fn stop_sending(&mut self, conn: ConnId) {
         self.server.read_eof(conn, self.now);
         self.settle();
     }
@@ -124,6 +134,16 @@ impl House {
     fn flush(&mut self) -> bool {
         let mut progress = false;
         while let Some(conn) = self.server.next_to_move() {
+            match self.hung_up.get_mut(&conn) {
+                Some(true) => {
+                    let why = ConnError::new(ConnErrorKind::Broken, "the other side is gone");
+                    self.server.conn_failed(conn, why, self.now);
+                    progress = true;
+                    continue;
+                }
+                Some(objects) => *objects = true,
+                None => {}
+            }
             let bytes = self.server.write_buf(conn).to_vec();
             self.server.write_done(conn, bytes.len(), self.now);
             self.written.entry(conn).or_default().extend_from_slice(&bytes);

@@ -72,10 +72,86 @@ fn a_client_that_goes_away_has_cancelled() {
     house.write(conn, post(&headers, &request).as_bytes());
     let key = house.slow[0].key();
     house.hang_up(conn);
+    assert!(house.cancelled.is_empty() && house.is_open(conn), "it could be waiting for the answer");
+    house.wait(Duration::from_millis(25));
+    house.wait(Duration::from_millis(50));
     assert_eq!(house.cancelled, [key]);
+    assert!(!house.is_open(conn));
     house.answer_slow();
-    assert_eq!(house.read(conn), "");
+    assert!(!house.read(conn).contains("done"));
     assert!(house.server.is_idle());
+}
+
+#[test]
+fn a_client_that_only_stops_sending_gets_all_its_answers() {
+    let mut house = House::new();
+    let request = |id, name| {
+        let (headers, request) = modern(id, "tools/call", &format!(r#""name":"{name}","arguments":{{}}"#));
+        post(&headers, &request)
+    };
+    let conn = house.connect();
+    let all = ["echo", "slow", "slow", "echo"].iter().zip(1..).map(|(name, id)| request(id, name)).collect::<String>();
+    house.write(conn, all.as_bytes());
+    assert!(body(&house.read(conn)).contains(r#""id":1,"result""#));
+    house.stop_sending(conn);
+    house.answer_slow();
+    let quick = house.read(conn);
+    assert_eq!(header(&quick, "Content-Type").as_deref(), Some("application/json"), "{quick}");
+    assert!(body(&quick).contains(r#""id":2,"result""#), "{quick}");
+    assert_eq!(house.read(conn), "");
+    // The next one takes longer, and the client hears that it is at work.
+    for _ in 0..40 {
+        house.wait(Duration::from_millis(25));
+    }
+    let lives = house.read(conn);
+    assert_eq!(body(&lives).matches(": \n").count(), 5, "after 25, 75, 175, 375 and 775 milliseconds: {lives}");
+    for _ in 0..120 {
+        house.wait(Duration::from_secs(1));
+    }
+    let lives = house.read(conn);
+    assert!((8..20).contains(&lives.matches(": \n").count()), "from then on by and by: {lives}");
+    assert!(house.is_open(conn) && house.cancelled.is_empty());
+    house.answer_slow();
+    let last = house.read(conn);
+    assert!(messages(&last)[0].contains(r#""id":3,"result""#) && last.contains(r#""id":4,"result""#), "{last}");
+    assert!(!house.is_open(conn), "nothing more can come");
+    assert!(house.server.is_idle());
+}
+
+#[test]
+fn a_client_of_old_that_stops_sending_gets_its_answer() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"slow","arguments":{}"#);
+    for hangs_up in [false, true] {
+        let conn = house.connect();
+        house.write(conn, post(&headers, &request).replace("HTTP/1.1", "HTTP/1.0").as_bytes());
+        match hangs_up {
+            false => house.stop_sending(conn),
+            true => house.hang_up(conn),
+        }
+        house.wait(Duration::from_millis(25));
+        house.wait(Duration::from_millis(50));
+        assert_eq!(house.is_open(conn), !hangs_up);
+        house.answer_slow();
+        assert_eq!(house.read(conn).contains("done"), !hangs_up);
+        assert!(!house.is_open(conn) && house.server.is_idle());
+    }
+    assert_eq!(house.cancelled.len(), 1);
+}
+
+#[test]
+fn a_client_that_stops_sending_with_nothing_to_wait_for_is_let_go() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"slow","arguments":{}"#);
+    let request = post(&headers, &request);
+    for sent in [0, 10, request.len() - 1] {
+        let conn = house.connect();
+        house.write(conn, &request.as_bytes()[..sent]);
+        house.stop_sending(conn);
+        assert!(!house.is_open(conn), "after {sent} bytes");
+        assert_eq!(house.read(conn), "");
+    }
+    assert!(house.slow.is_empty() && house.server.is_idle());
 }
 
 #[test]

@@ -351,6 +351,9 @@ impl Wire {
     }
 
     fn write_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
+        if self.read_over && self.write_over && !machine.write_buf(conn).is_empty() {
+            self.forsaken(machine, conn, clock.now());
+        }
         loop {
             let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
             let sent = if self.write_over { Ok(machine.write_buf(conn).len()) } else { stream.send(machine, conn) };
@@ -374,11 +377,14 @@ impl Wire {
     /// The peer takes nothing any more. What it said last is still to be read, and says more than a broken pipe does.
     fn peer_gone<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) {
         self.write_over = true;
+        if self.read_over {
+            // The machine knows that already, and has gone on for a peer that might have listened.
+            return self.forsaken(machine, conn, clock.now());
+        }
         while !self.read_over && self.is_open() {
             if machine.read_buf(conn).is_empty() {
                 // It does not want to hear it, and must not wait for a peer that is gone.
-                let why = self.about_whom("the other side is gone".into());
-                self.broken(machine, conn, why, clock.now());
+                self.forsaken(machine, conn, clock.now());
             } else if self.read_open(machine, conn, clock).is_err() {
                 // It may have said all it wants to say and yet not have ended its side: for us it is gone.
                 self.ended(machine, conn, clock.now());
@@ -389,6 +395,12 @@ impl Wire {
     fn ended<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
         self.read_over = true;
         machine.read_eof(conn, now);
+    }
+
+    /// There is something to write, and nobody to take it.
+    fn forsaken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
+        let why = self.about_whom("the other side is gone".into());
+        self.broken(machine, conn, why, now);
     }
 
     fn broken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, why: String, now: Instant) {

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::admission::{Refusal, Verb, admit};
 use super::config::HttpServerConfig;
@@ -13,6 +14,12 @@ use crate::codec::http1::{
 use crate::codec::sse;
 use crate::jsonrpc::encode_error;
 use crate::time::{Instant, earliest};
+
+/// A client that has stopped sending may be gone, or wait for its answers: that shows when something is written to it
+/// twice, for the first time makes the system of one that is gone object. This is how long to wait before the first time;
+/// a quick answer comes before that. Then it is twice as long each time, since the objection takes a round trip, until it is
+/// the pace of heartbeats.
+const FIRST_PROBE: Duration = Duration::from_millis(25);
 
 pub(super) struct Connection {
     inbox: ReadBuffer,
@@ -30,6 +37,8 @@ pub(super) struct Connection {
     stuck_since: Option<Instant>,
     /// Whether the client sends nothing more.
     pub(super) ended: bool,
+    /// How soon such a client, if it waits for an answer, gets the next sign of life.
+    probing: Option<Duration>,
     /// Whether the driver knows that something waits to be written.
     pub(super) told: bool,
     /// The timer that is set for this connection.
@@ -89,6 +98,7 @@ impl Connection {
             since: now,
             stuck_since: None,
             ended: false,
+            probing: None,
             told: false,
             armed: None,
         }
@@ -304,14 +314,27 @@ impl Connection {
         }
     }
 
+    /// The client sends nothing more, and all that it has sent is looked at. It gets the answer that is due, if it is
+    /// still there.
+    pub(super) fn heard_out(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Answering { .. } if self.probing.is_some() => {}
+            Phase::Answering { .. } => {
+                self.probing = Some(FIRST_PROBE);
+                self.since = now;
+            }
+            _ => self.close_now(),
+        }
+    }
+
     /// Nothing more but what waits to be written.
     pub(super) fn close_now(&mut self) {
         self.phase = Phase::Closing;
     }
 
-    /// Whether there is something to decode.
+    /// Whether there is something to decode, or nothing will come any more.
     pub(super) fn has_more(&self) -> bool {
-        matches!(self.phase, Phase::Waiting) && !self.inbox.unread(self.cursor).is_empty()
+        matches!(self.phase, Phase::Waiting) && (self.ended || !self.inbox.unread(self.cursor).is_empty())
     }
 
     pub(super) fn deadline(&self, config: &HttpServerConfig) -> Option<Instant> {
@@ -320,8 +343,10 @@ impl Connection {
             Phase::Head => Some(config.head_timeout),
             Phase::Body { .. } => Some(config.body_timeout),
             Phase::Answering { stream: None, .. } | Phase::Closing => None,
-            Phase::Answering { events: false, .. } => Some(config.stream_after),
-            Phase::Answering { events: true, .. } => Some(config.heartbeat),
+            Phase::Answering { events, .. } => {
+                let usual = if events { config.heartbeat } else { config.stream_after };
+                Some(self.probing.map_or(usual, |pace| pace.min(usual)))
+            }
         };
         earliest(
             patience.map(|patience| self.since + patience),
@@ -344,7 +369,10 @@ impl Connection {
                 self.answer_refusal(&Refusal::new(408, "the request did not come in time"), now);
                 Overdue::Nothing
             }
-            Phase::Answering { stream: Some(stream), .. } => Overdue::Heartbeat(*stream),
+            Phase::Answering { stream: Some(stream), .. } => {
+                self.probing = self.probing.map(|pace| pace.saturating_mul(2).min(config.heartbeat));
+                Overdue::Heartbeat(*stream)
+            }
             Phase::Answering { stream: None, .. } | Phase::Closing => Overdue::Nothing,
         }
     }

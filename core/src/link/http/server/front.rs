@@ -147,11 +147,7 @@ impl Front {
                     }
                     return Some((conn, arrival));
                 }
-                // A client that is gone wants no answer any more, but for what is on its way.
-                None if ended => match self.connections.get(&conn).and_then(|connection| connection.stream()) {
-                    Some(_) => self.close(conn),
-                    None => self.with(conn, Connection::close_now),
-                },
+                None if ended => self.with(conn, |connection| connection.heard_out(now)),
                 None => {}
             }
         }

@@ -10,6 +10,10 @@ use windlass_adapter_tests::by_hand::{modern_call, modern_request};
 use super::OWN_SERVER;
 use super::adapter::{Client, HttpTarget};
 use crate::http_party::{HttpParty, hear, hear_to_end, send};
+use crate::http_server::reset;
+
+/// Far less than a stream takes to show by itself that nobody listens, and far more than it takes on a busy machine.
+const SOON: Duration = Duration::from_secs(4);
 
 // A few calls, none of which takes long.
 step!(is_served(client: &Client), {
@@ -144,9 +148,53 @@ case!(those_who_hang_up_before_the_answer_have_cancelled, {
         send(stream, &modern_call("never", "{}"));
     }
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 0" {}
+    for stream in gone.iter().step_by(2) {
+        reset(stream);
+    }
+    let started = Instant::now();
     drop(gone);
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "50 50" {}
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     eventually!("their connections are closed", server.belongings().0 == sockets);
+    wait!(client.close());
+});
+
+case!(those_who_only_stop_sending_are_answered, {
+    for manner in ["json", "events"] {
+        let server = HttpParty::start(OWN_SERVER, manner);
+        let stream = server.dial();
+        let calls = [
+            modern_call("echo", r#"{"text":"the first"}"#),
+            modern_call("slow", "{}"),
+            modern_call("echo", r#"{"text":"the last"}"#),
+        ];
+        send(&stream, &calls.concat());
+        stream.shutdown(Shutdown::Write).unwrap();
+        let heard = hear_to_end(&stream);
+        let places = ["the first", "done at last", "the last"].map(|text| heard.find(text));
+        assert!(places.is_sorted() && places[0].is_some(), "{manner}: {places:?}: {heard}");
+    }
+});
+
+case!(those_who_stop_sending_and_then_hang_up_have_cancelled, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    wait!(is_served(&client));
+    let (sockets, _) = server.belongings();
+    let stream = server.dial();
+    send(&stream, &modern_call("never", "{}"));
+    stream.shutdown(Shutdown::Write).unwrap();
+    for _ in 0..2 {
+        hear(&stream, ": \n");
+    }
+    assert_eq!(wait!(client.call_tool("counts", json!({}))).unwrap().text_content(), "1 0");
+    let started = Instant::now();
+    drop(stream);
+    while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "1 1" {}
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    eventually!("its connection is closed", server.belongings().0 == sockets);
     wait!(client.close());
 });
 
@@ -186,7 +234,8 @@ case!(requests_that_come_all_at_once_are_answered_one_after_the_other, {
         let calls: Vec<_> =
             (0..20).map(|number| modern_call("echo", &format!(r#"{{"text":"number {number}!"}}"#))).collect();
         send(&stream, &calls.concat());
-        let heard = hear(&stream, "number 19!");
+        stream.shutdown(Shutdown::Write).unwrap();
+        let heard = hear_to_end(&stream);
         let places: Vec<_> = (0..20).map(|number| heard.find(&format!("number {number}!"))).collect();
         assert!(places.is_sorted() && places[0].is_some(), "{manner}: {places:?}: {heard}");
     }
