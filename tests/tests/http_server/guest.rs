@@ -25,6 +25,8 @@ pub(crate) struct House {
     hung_up: BTreeMap<ConnId, bool>,
     /// How many bytes go at once.
     pub(crate) chunk: usize,
+    /// Whether clients take what is written to them.
+    pub(crate) reads: bool,
 }
 
 impl House {
@@ -53,6 +55,7 @@ impl House {
             gone: Vec::new(),
             hung_up: BTreeMap::new(),
             chunk: usize::MAX,
+            reads: true,
         }
     }
 
@@ -133,6 +136,9 @@ impl House {
 
     fn flush(&mut self) -> bool {
         let mut progress = false;
+        if !self.reads {
+            return false;
+        }
         while let Some(conn) = self.server.next_to_move() {
             match self.hung_up.get_mut(&conn) {
                 Some(true) => {

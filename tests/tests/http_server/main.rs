@@ -4,3 +4,4 @@ mod bad_clients;
 mod guest;
 mod legacy;
 mod modern;
+mod refusing;

@@ -15,6 +15,7 @@ mod streams;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::time::Duration;
 
 pub use config::HttpServerConfig;
 use front::Front;
@@ -72,6 +73,9 @@ pub struct HttpServer<T, H> {
     closed: Option<CloseReason>,
     told_closed: bool,
 }
+
+/// How long clients may take to read the last answers of a server that has closed. Most have them at once.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Something for the program.
 enum Told<T, H> {
@@ -262,10 +266,17 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Closes everything once what was asked is answered, or it took too long.
     fn drain(&mut self) {
         let Some(until) = self.drain_until else { return };
-        if self.closed.is_some() || !(self.sessions.is_drained() || until <= self.now) {
+        if self.closed.is_some() {
+            if until <= self.now {
+                self.front.close_all();
+            }
+            return;
+        }
+        if !(self.sessions.is_drained() || until <= self.now) {
             return;
         }
         self.closed = Some(CloseReason::Requested);
+        self.drain_until = Some(self.now + LAST_WORDS);
         let names: alloc::vec::Vec<_> = self.sessions.names().collect();
         for name in names {
             self.end_session(name, CloseReason::Requested);
@@ -431,6 +442,6 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
             return Output::Event(ServerEvent::Closed(reason));
         }
         let own = earliest(self.front.deadline(), self.sessions.deadline());
-        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| self.closed.is_none())) }
+        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.told_closed)) }
     }
 }

@@ -46,7 +46,8 @@ pub(super) enum VersionHeader {
 pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: usize) -> Result<Verb, Refusal> {
     check_host(head, config)?;
     check_origin(head, config)?;
-    let path = head.target.split(['?', '#']).next().unwrap_or_default();
+    let (_, path) = split_target(&head.target);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
     if path != config.path {
         return Err(Refusal::new(404, alloc::format!("there is nothing here; the endpoint is {}", config.path)));
     }
@@ -76,8 +77,9 @@ pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: u
 
 fn check_host(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Refusal> {
     let Some(allowed) = &config.allowed_hosts else { return Ok(()) };
-    let name = head.headers.get("host").map(without_port).unwrap_or_default();
-    match allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) {
+    let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(without_port(name)));
+    let host = head.headers.get("host").unwrap_or_default();
+    match is_allowed(host) && split_target(&head.target).0.is_none_or(is_allowed) {
         true => Ok(()),
         false => Err(Refusal::new(403, "the Host is none that this server goes by")),
     }
@@ -95,12 +97,25 @@ fn check_origin(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Ref
         (None, Some(hosts)) => origin
             .split_once("://")
             .is_some_and(|(_, host)| hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(without_port(host)))),
-        (None, None) => true,
+        (None, None) => {
+            let host = head.headers.get("host").unwrap_or_default();
+            origin.split_once("://").is_some_and(|(_, asked)| asked.eq_ignore_ascii_case(host))
+        }
     };
     if allowed { Ok(()) } else { refused() }
 }
 
 /// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`.
+/// The host and the path of a target. A whole URL is as good as a path (RFC 9112 section 3.2.2), though only proxies
+/// are meant to get one.
+fn split_target(target: &str) -> (Option<&str>, &str) {
+    let Some((_, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else { return (None, target) };
+    match rest.find(['/', '?']) {
+        Some(at) => (Some(&rest[..at]), &rest[at..]),
+        None => (Some(rest), "/"),
+    }
+}
+
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,

@@ -23,7 +23,7 @@ pub struct HttpServerConfig {
     /// else's DNS points here (rebinding) is then of no use to a page in a browser.
     pub allowed_hosts: Option<Vec<String>>,
     /// The origins whose pages may call the server, as browsers write them; requests without `Origin` are not from
-    /// pages. `None` for those on the allowed hosts, or for any if all hosts are allowed.
+    /// pages. `None` for those on the allowed hosts, or, if all hosts are allowed, for pages of the host that is asked.
     pub allowed_origins: Option<Vec<String>>,
     /// Whether answers are JSON as long as nothing else has to be said first. Otherwise they are always streams.
     pub json_answers: bool,
@@ -45,7 +45,7 @@ pub struct HttpServerConfig {
     pub body_timeout: Duration,
     /// How long a connection may wait for its next request.
     pub keep_alive: Duration,
-    /// How long a client may take nothing of what is written to it.
+    /// How long a client may take nothing, or next to nothing, of what is written to it.
     pub write_timeout: Duration,
     /// Bytes that wait for a client that reads too slowly, above which its connection is closed.
     pub write_bytes: usize,
@@ -55,6 +55,8 @@ pub struct HttpServerConfig {
     pub replay_bytes: usize,
     /// Finished streams of one session that can still be resumed.
     pub replay_streams: usize,
+    /// Bytes of events that are kept for the clients of all sessions together. Finished streams are forgotten beyond it.
+    pub replay_total_bytes: usize,
     /// How long open requests may go on when the server closes.
     pub drain: Duration,
     /// What a request's head may cost.
@@ -84,6 +86,7 @@ impl HttpServerConfig {
             replay_events: 256,
             replay_bytes: 1024 * 1024,
             replay_streams: 16,
+            replay_total_bytes: 64 * 1024 * 1024,
             drain: Duration::from_secs(5),
             head: http1::Bounds::default(),
         }

@@ -21,6 +21,10 @@ use crate::time::{Instant, earliest};
 /// the pace of heartbeats.
 const FIRST_PROBE: Duration = Duration::from_millis(25);
 
+/// What a client has to take of its answers within the write timeout, if not all of them: two kilobytes a second, by
+/// default. Whoever takes a byte now and then would hold the memory of a long answer for years.
+const ENOUGH: usize = 64 * 1024;
+
 pub(super) struct Connection {
     inbox: ReadBuffer,
     cursor: Cursor,
@@ -33,8 +37,11 @@ pub(super) struct Connection {
     http10: bool,
     /// When what is waited for began: a request, its body, an answer, the next heartbeat.
     since: Instant,
-    /// When the client last took something, while something waits for it.
+    /// When the client last had taken enough, while something waits for it, and what it has taken since.
     stuck_since: Option<Instant>,
+    taken: usize,
+    /// Whether the client wants no body, only to know what it would be like.
+    head_only: bool,
     /// Whether the client sends nothing more.
     pub(super) ended: bool,
     /// How soon such a client, if it waits for an answer, gets the next sign of life.
@@ -97,6 +104,8 @@ impl Connection {
             http10: false,
             since: now,
             stuck_since: None,
+            taken: 0,
+            head_only: false,
             ended: false,
             probing: None,
             told: false,
@@ -130,10 +139,15 @@ impl Connection {
 
     pub(super) fn wrote(&mut self, count: usize, now: Instant) {
         self.outbox.wrote(count);
-        self.stuck_since = (self.outbox.len() > 0).then_some(now);
+        self.taken += count;
         if self.outbox.len() == 0 {
+            self.stuck_since = None;
+            self.taken = 0;
             self.told = false;
             self.outbox.trim();
+        } else if self.taken >= ENOUGH {
+            self.stuck_since = Some(now);
+            self.taken = 0;
         }
     }
 
@@ -176,6 +190,7 @@ impl Connection {
                 Some(Frame::Head(head)) => {
                     self.keep_alive = head.keep_alive();
                     self.http10 = head.version == Version::Http10;
+                    self.head_only = head.method == "HEAD";
                     let verb = match admit(&head, config, most_bytes) {
                         Ok(verb) => verb,
                         Err(refusal) => return Some(self.refuse(refusal)),
@@ -240,7 +255,9 @@ impl Connection {
         let headers = headers.iter().copied().chain(kind).chain(close);
         let written = write_response(self.outbox.tail(), status, headers, framing);
         debug_assert!(written.is_ok(), "{written:?}");
-        self.outbox.tail().extend_from_slice(body.unwrap_or_default());
+        if let Some(body) = body.filter(|_| !self.head_only) {
+            self.outbox.tail().extend_from_slice(body);
+        }
         self.finish(now);
     }
 
@@ -299,6 +316,14 @@ impl Connection {
             write_last_chunk(self.outbox.tail());
         }
         self.finish(now);
+    }
+
+    /// Ends the answer, whether it has begun or not: what was to come on it comes elsewhere, or never.
+    pub(super) fn cut_off(&mut self, now: Instant) {
+        if !self.has_events() {
+            self.start_events(&[], now);
+        }
+        self.end_events(now);
     }
 
     fn finish(&mut self, now: Instant) {

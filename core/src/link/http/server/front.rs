@@ -26,6 +26,8 @@ pub(super) struct Front {
     requests: BTreeMap<RequestKey, StreamId>,
     /// Streams of each session that are over and can still be resumed, oldest first.
     finished: BTreeMap<u32, VecDeque<StreamId>>,
+    /// Bytes of events that are kept for clients that come back.
+    kept_bytes: usize,
     timers: BTreeSet<(Instant, ConnId)>,
     /// Connections with bytes that nobody has looked at.
     ready: VecDeque<ConnId>,
@@ -49,6 +51,7 @@ impl Front {
             streams: BTreeMap::new(),
             requests: BTreeMap::new(),
             finished: BTreeMap::new(),
+            kept_bytes: 0,
             timers: BTreeSet::new(),
             ready: VecDeque::new(),
             moving: VecDeque::new(),
@@ -64,6 +67,10 @@ impl Front {
 
     /// A client has connected.
     pub(super) fn accept(&mut self, now: Instant) -> ConnId {
+        // Names come round again after four billion, and a listener may live that long.
+        while self.connections.contains_key(&ConnId(self.next_conn)) {
+            self.next_conn = self.next_conn.wrapping_add(1);
+        }
         let conn = ConnId(self.next_conn);
         self.next_conn = self.next_conn.wrapping_add(1);
         if self.draining || self.connections.len() >= self.config.connections {
@@ -322,7 +329,12 @@ impl Front {
         self.start_events(id, now);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let (most, most_bytes) = (self.config.replay_events, self.config.replay_bytes);
-        let event = stream.log.as_mut().map(|log| log.keep(id, message, most, most_bytes, stream.conn.is_some()));
+        let event = stream.log.as_mut().map(|log| {
+            self.kept_bytes -= log.bytes();
+            let event = log.keep(id, message, most, most_bytes, stream.conn.is_some());
+            self.kept_bytes += log.bytes();
+            event
+        });
         if let Some(conn) = stream.conn {
             self.with(conn, |connection| {
                 connection.write_events(now, |out| {
@@ -337,7 +349,7 @@ impl Front {
     fn start_events(&mut self, id: StreamId, now: Instant) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(conn) = stream.conn else { return };
-        let primes = stream.log.as_ref().is_some_and(|log| log.primes);
+        let priming = stream.log.as_ref().filter(|log| log.primes).map(|log| log.last_id(id));
         let announced = stream.announced.take();
         let retry = self.config.retry;
         self.with(conn, |connection| {
@@ -346,9 +358,9 @@ impl Front {
             }
             let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
             connection.start_events(header.as_slice(), now);
-            if primes {
+            if let Some(event) = priming {
                 connection.write_events(now, |out| {
-                    let _ = sse::write_priming_event(out, &EventLog::first_id(id), Some(retry));
+                    let _ = sse::write_priming_event(out, &event, Some(retry));
                 });
             }
         });
@@ -385,9 +397,31 @@ impl Front {
             return self.end_stream(id);
         }
         let finished = self.finished.entry(session).or_default();
-        finished.push_back(id);
+        // A client may come back for the same stream more than once.
+        if !finished.contains(&id) {
+            finished.push_back(id);
+        }
         if finished.len() > self.config.replay_streams {
             if let Some(oldest) = finished.pop_front() {
+                self.end_stream(oldest);
+            }
+        }
+        self.forget_beyond_budget(session, id);
+    }
+
+    /// Forgets finished streams, those of the session that made it necessary first, until what is kept for clients that
+    /// come back is within its limit.
+    fn forget_beyond_budget(&mut self, session: u32, newest: StreamId) {
+        while self.kept_bytes > self.config.replay_total_bytes {
+            let own = self.finished.get(&session).is_some_and(|own| own.front().is_some_and(|id| *id != newest));
+            let other = || self.finished.keys().copied().find(|other| *other != session);
+            let Some(name) = own.then_some(session).or_else(other) else { return };
+            let Some(queue) = self.finished.get_mut(&name) else { return };
+            let oldest = queue.pop_front();
+            if queue.is_empty() {
+                self.finished.remove(&name);
+            }
+            if let Some(oldest) = oldest {
                 self.end_stream(oldest);
             }
         }
@@ -407,6 +441,7 @@ impl Front {
     /// Forgets a stream.
     pub(super) fn end_stream(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.remove(&id) {
+            self.kept_bytes -= stream.log.as_ref().map_or(0, EventLog::bytes);
             for request in stream.open {
                 self.requests.remove(&request);
             }
@@ -434,12 +469,20 @@ impl Front {
         let stream = self.streams.get_mut(&id).filter(|stream| stream.session == session).ok_or_else(unknown)?;
         let old = stream.conn.replace(conn);
         let over = stream.open.is_empty() && !stream.standalone;
+        let primes = stream.log.as_ref().is_some_and(|log| log.primes);
         if let Some(old) = old {
-            self.with(old, |connection| connection.end_events(now));
+            self.with(old, |connection| connection.cut_off(now));
         }
+        let retry = self.config.retry;
         self.with(conn, |connection| {
             connection.attach(id);
             connection.start_events(&[], now);
+            if primes {
+                // It shows the client that it has arrived, even if there is nothing new.
+                connection.write_events(now, |out| {
+                    let _ = sse::write_priming_event(out, event, Some(retry));
+                });
+            }
         });
         self.tell_again(id, Some(number), now);
         match over {
@@ -467,7 +510,7 @@ impl Front {
     pub(super) fn take_over(&mut self, id: StreamId, conn: ConnId, now: Instant) {
         let old = self.streams.get_mut(&id).and_then(|stream| stream.conn.replace(conn));
         if let Some(old) = old {
-            self.with(old, |connection| connection.end_events(now));
+            self.with(old, |connection| connection.cut_off(now));
         }
         self.with(conn, |connection| connection.attach(id));
         self.begin(id, now);
@@ -485,12 +528,7 @@ impl Front {
             self.streams.iter().filter(|(_, stream)| stream.session == session).map(|(id, _)| *id).collect();
         for id in ids {
             if let Some(conn) = self.streams.get_mut(&id).and_then(|stream| stream.conn.take()) {
-                self.with(conn, |connection| {
-                    if !connection.has_events() {
-                        connection.start_events(&[], now);
-                    }
-                    connection.end_events(now);
-                });
+                self.with(conn, |connection| connection.cut_off(now));
             }
             self.end_stream(id);
         }
@@ -533,6 +571,14 @@ impl Front {
         let conns: Vec<_> = self.connections.keys().copied().collect();
         for conn in conns {
             self.with(conn, Connection::close_now);
+        }
+    }
+
+    /// Nothing more is written either.
+    pub(super) fn close_all(&mut self) {
+        let conns: Vec<_> = self.connections.keys().copied().collect();
+        for conn in conns {
+            self.close(conn);
         }
     }
 

@@ -236,6 +236,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             return Err(Refusal::new(405, "this protocol version has no sessions"));
         }
         let name = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        self.check_version(name, version)?;
         self.end_session(name, CloseReason::PeerClosed);
         self.front.answer(conn, 204, &[], None, self.now);
         Ok(())

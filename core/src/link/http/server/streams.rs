@@ -48,9 +48,14 @@ impl EventLog {
         Self { primes, next: 1, kept: VecDeque::new(), bytes: 0, sent: 0 }
     }
 
-    /// The name of the event that comes before any other.
-    pub(super) fn first_id(stream: StreamId) -> String {
-        event_id(stream, 0)
+    /// The name of the last event that was sent, or of the beginning.
+    pub(super) fn last_id(&self, stream: StreamId) -> String {
+        event_id(stream, self.sent)
+    }
+
+    /// Bytes that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Keeps an event, and says what it is called.
