@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use windlass::model::{EmptyParams, Ping};
+use windlass::client::CallOptions;
+use windlass::codec::http1::Headers;
+use windlass::model::{EmptyParams, Ping, SubscriptionFilter};
 
 use crate::talk::{Request, Talk, config, http};
 
@@ -146,6 +148,162 @@ fn it_moves_to_the_new_session() {
     let ping = talk.request();
     talk.json(&ping, 200, &ping.result("{}"));
     assert!(talk.client.is_idle());
+    talk.close_down();
+}
+
+fn answering() -> windlass::link::http::HttpClientConfig {
+    let mut http = http();
+    http.answers_challenges = true;
+    http
+}
+
+/// A client at the point where it wants to listen, and answers challenges.
+fn at_the_challenging_listener() -> (Talk, Request) {
+    let mut config = config();
+    config.negotiation = windlass::client::Negotiation::Legacy;
+    let mut talk = Talk::new(config, answering());
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s1"));
+    let get = talk.request();
+    (talk, get)
+}
+
+/// The server wants other credentials for a call, and gets them.
+fn challenge(talk: &mut Talk, credentials: &str) -> Request {
+    talk.call::<Ping>(&EmptyParams::new());
+    let ping = talk.request();
+    talk.plain(&ping, 401, "");
+    let reply = talk.challenges.remove(0);
+    let headers = Headers::from([("Authorization", credentials)]);
+    talk.client.answer_challenge(reply, Some(&headers), talk.now).unwrap();
+    talk.run();
+    talk.request_for("ping")
+}
+
+#[test]
+fn other_credentials_open_it_again() {
+    for status in [401, 403] {
+        let (mut talk, get) = at_the_challenging_listener();
+        talk.plain(&get, status, "no");
+        announced(&mut talk);
+        talk.pass(Duration::from_secs(1000));
+        // Nobody is asked for its sake.
+        talk.no_request();
+        assert!(talk.challenges.is_empty() && talk.client.is_idle());
+        let ping = challenge(&mut talk, "Bearer 1");
+        let get = talk.request();
+        assert_eq!((get.head.method.as_str(), get.header("authorization")), ("GET", Some("Bearer 1")));
+        // Not good enough for listening.
+        talk.plain(&get, status, "no");
+        talk.json(&ping, 200, &ping.result("{}"));
+        talk.no_request();
+        let ping = challenge(&mut talk, "Bearer 2");
+        let get = talk.request();
+        assert_eq!((get.header("authorization"), get.header("mcp-session-id")), (Some("Bearer 2"), Some("s1")));
+        talk.stream(&get);
+        talk.json(&ping, 200, &ping.result("{}"));
+        talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+        talk.tells("! told notifications/tools/list_changed");
+        // And once is enough.
+        let ping = challenge(&mut talk, "Bearer 3");
+        talk.json(&ping, 200, &ping.result("{}"));
+        talk.no_request();
+        talk.close_down();
+    }
+}
+
+#[test]
+fn it_goes_on_behind_its_last_event_with_other_credentials() {
+    let (mut talk, get) = at_the_challenging_listener();
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.lines(&get, "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
+    talk.cut(&get);
+    talk.pass(Duration::from_secs(1));
+    let again = talk.request();
+    talk.plain(&again, 401, "expired");
+    let ping = challenge(&mut talk, "Bearer 1");
+    let get = talk.request();
+    assert_eq!((get.header("authorization"), get.header("last-event-id")), (Some("Bearer 1"), Some("5")));
+    talk.stream(&get);
+    talk.json(&ping, 200, &ping.result("{}"));
+    talk.close_down();
+}
+
+#[test]
+fn a_refusal_of_outdated_credentials_is_no_refusal() {
+    let (mut talk, get) = at_the_challenging_listener();
+    // The server takes its time to refuse; meanwhile it is given other credentials.
+    talk.pass(Duration::from_secs(1));
+    announced(&mut talk);
+    let ping = challenge(&mut talk, "Bearer 1");
+    talk.no_request();
+    talk.plain(&get, 401, "");
+    let get = talk.request();
+    assert_eq!((get.head.method.as_str(), get.header("authorization")), ("GET", Some("Bearer 1")));
+    talk.plain(&get, 401, "");
+    talk.no_request();
+    talk.json(&ping, 200, &ping.result("{}"));
+    talk.close_down();
+}
+
+#[test]
+fn one_that_was_refused_is_not_kept_for_another_session() {
+    let (mut talk, get) = at_the_challenging_listener();
+    talk.plain(&get, 401, "no");
+    announced(&mut talk);
+    talk.call::<Ping>(&EmptyParams::new());
+    let ping = talk.request();
+    talk.plain(&ping, 404, "");
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let get = talk.request();
+    talk.stream(&get);
+    announced(&mut talk);
+    let ping = talk.request();
+    talk.json(&ping, 200, &ping.result("{}"));
+    let ping = challenge(&mut talk, "Bearer 1");
+    talk.no_request();
+    talk.json(&ping, 200, &ping.result("{}"));
+    talk.close_down();
+}
+
+#[test]
+fn a_subscription_of_the_modern_era_is_asked_for_again_with_other_credentials() {
+    let mut talk = Talk::modern_with(config(), answering());
+    let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+    talk.client.listen(filter, &CallOptions::new(), 9, talk.now).unwrap();
+    talk.run();
+    let listen = talk.request();
+    talk.plain(&listen, 401, "");
+    let reply = talk.challenges.remove(0);
+    talk.pass(Duration::from_secs(100));
+    let headers = Headers::from([("Authorization", "Bearer 1")]);
+    talk.client.answer_challenge(reply, Some(&headers), talk.now).unwrap();
+    talk.run();
+    let again = talk.request();
+    assert_eq!((again.header("authorization"), again.body.as_str()), (Some("Bearer 1"), listen.body.as_str()));
+    talk.stream(&again);
+    let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}"#, again.id());
+    let tells =
+        |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{{params}{meta}}}}}"#);
+    talk.event(
+        &again,
+        &tells("notifications/subscriptions/acknowledged", r#""notifications":{"toolsListChanged":true},"#),
+    );
+    talk.pass(Duration::from_secs(1000));
+    talk.event(&again, &tells("notifications/tools/list_changed", ""));
+    talk.tells("notifications/tools/list_changed");
+    assert!(!talk.outcomes.contains_key(&9));
+    // Refused for good, it says so.
+    talk.client.listen(SubscriptionFilter::new(), &CallOptions::new(), 10, talk.now).unwrap();
+    talk.run();
+    let listen = talk.request();
+    talk.plain(&listen, 401, "");
+    let reply = talk.challenges.remove(0);
+    talk.client.answer_challenge(reply, None, talk.now).unwrap();
+    talk.run();
+    assert!(talk.failed(10).contains("401 Unauthorized"));
     talk.close_down();
 }
 

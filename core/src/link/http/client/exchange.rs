@@ -80,6 +80,8 @@ pub(super) enum Stage {
     Challenged,
     /// A stream is to be opened again when its time comes.
     Waiting,
+    /// A stream is to be opened again when there are other credentials.
+    Refused,
 }
 
 /// How a response ended.

@@ -233,6 +233,7 @@ impl<T> Exchanges<T> {
         if let Some(headers) = headers {
             self.http.headers = super::request::replaced(&self.http.headers, headers);
             self.credentials += 1;
+            self.listen_with_other_credentials();
         }
         self.challenge_answered(reply.exchange, headers.is_some());
         checked

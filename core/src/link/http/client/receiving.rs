@@ -39,6 +39,8 @@ impl<T> Exchanges<T> {
         let resuming = exchange.request.method == "GET";
         let limits = &self.client.session.limits;
         match &exchange.purpose {
+            // Nobody waits for what it says, but it may be tried again behind its last event.
+            Purpose::Listen(_) if !success => exchange.failure = Some(exchange::failure(status, headers)),
             _ if !success => {
                 exchange.failure = Some(exchange::failure(status, headers));
                 self.read_excerpt(id);
@@ -78,8 +80,11 @@ impl<T> Exchanges<T> {
             Purpose::Listen(_) => {
                 let Some(exchange) = self.drop_exchange(id) else { return };
                 let status = exchange.failure.as_ref().map_or(404, |failure| failure.status);
-                if self.goes_back(exchange, status).is_some() {
+                if let Some(exchange) = self.goes_back(exchange, status) {
                     self.listening_decided();
+                    if matches!(status, 401 | 403) {
+                        self.listener_refused(exchange);
+                    }
                 }
             }
             _ => {}

@@ -128,6 +128,27 @@ impl<T> Exchanges<T> {
         }
     }
 
+    /// The server wants other credentials for the listening stream. Nobody is asked for its sake, but it is opened again
+    /// when there are others.
+    pub(super) fn listener_refused(&mut self, mut exchange: Exchange) {
+        let outdated = exchange.credentials < self.credentials;
+        exchange.purpose = Purpose::Listen(Tries::default());
+        exchange.stage = Stage::Refused;
+        exchange.deadline = None;
+        self.put_back(exchange);
+        if outdated {
+            self.listen_with_other_credentials();
+        }
+    }
+
+    /// There are other credentials, with which the server may let this client listen.
+    pub(super) fn listen_with_other_credentials(&mut self) {
+        let refused = self.exchanges.iter().find(|(_, exchange)| matches!(exchange.stage, Stage::Refused));
+        if let Some((&id, _)) = refused {
+            self.reconnect(id);
+        }
+    }
+
     /// The server does not know Streamable HTTP, it seems: tries the transport before it.
     pub(super) fn fall_back(&mut self, number: i64, frame: Vec<u8>, error: CallError) {
         let common = Common { version: None, session: None, extra: &self.http.headers };
