@@ -74,7 +74,7 @@ impl<K: Ord, V> Table<K, V> {
     }
 
     /// All entries, by key.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, pick};
+pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, first_member, members, pick};
 pub use text::JsonText;
 pub(crate) use write::write_json;
 

@@ -80,6 +80,23 @@ pub(crate) fn pick<'a, const N: usize>(
     twice.map_or(Ok(picked), |name| Err(Fault::Twice(name)))
 }
 
+/// The first member of the object `text` that is called `wanted`. What comes behind it is not looked at.
+pub(crate) fn first_member<'a>(text: JsonText<'a>, wanted: &str) -> Option<JsonText<'a>> {
+    let text = text.as_str();
+    let scanner = Scanner { bytes: text.as_bytes(), levels: MOST_LEVELS };
+    let mut at = scanner.open(b'{', Due::Object).ok()?;
+    loop {
+        let name = scanner.name(at).ok()?;
+        let (_, start) = scanner.next(name.colon + 1);
+        let end = scanner.value(start).ok()?;
+        if content_of(&text[name.start..name.end]).is_some_and(|name| name == wanted) {
+            return Some(JsonText(&text[start..end]));
+        }
+        let (more, after) = scanner.goes_on(end, b'}', Due::ObjectEnd).ok()?;
+        at = more.then_some(after)?;
+    }
+}
+
 /// Walks over the elements of the array that `text` is; its own level counts.
 pub(crate) fn elements<'a>(text: &'a str, levels: usize, mut each: impl FnMut(JsonText<'a>)) -> Result<(), Fault> {
     let levels = levels.min(MOST_LEVELS).checked_sub(1).ok_or(Fault::TooDeep)?;
@@ -400,6 +417,9 @@ mod tests {
         let [a, b, c] = pick(text, ["a", "b", "c"]).unwrap();
         assert_eq!((a, b.map(JsonText::as_str), c.map(JsonText::as_str)), (None, Some("[1]"), Some("3")));
         assert_eq!(pick(JsonText(r#"{"a":1,"x":1,"x":2,"a":2}"#), ["a"]), Err(Fault::Twice("a")));
+        let first = |wanted| first_member(text, wanted).map(JsonText::as_str);
+        assert_eq!((first("b"), first("c"), first("a"), first("y")), (Some("[1]"), Some("3"), Some("null"), None));
+        assert_eq!(first_member(JsonText("{}"), "a"), None);
     }
 
     #[test]

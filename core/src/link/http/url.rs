@@ -1,6 +1,7 @@
 //! Addresses: as much of a URL as a client needs to find its server and to stay with it.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -21,7 +22,7 @@ use crate::machine::HttpTarget;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
-    text: String,
+    text: Arc<str>,
     secure: bool,
     /// Without the brackets of an IPv6 address.
     host: Range<usize>,
@@ -88,7 +89,7 @@ impl Url {
         let text = [scheme, &authority.to_ascii_lowercase(), slash, target].concat();
         let start = scheme.len();
         Ok(Self {
-            text,
+            text: text.into(),
             secure,
             host: start + host.start..start + host.end,
             authority: start..start + authority.len(),
@@ -155,6 +156,11 @@ impl Url {
             }
         };
         Self::parse(&[origin, &joined].concat())
+    }
+
+    /// Whether a connection that was opened to `target` leads here.
+    pub(crate) fn is_at(&self, target: &HttpTarget) -> bool {
+        (self.secure, self.port, self.host()) == (target.tls, target.port, &target.host)
     }
 
     /// What a connection to this address is opened to.

@@ -43,7 +43,7 @@ impl<T> Exchanges<T> {
         match self.closing {
             Closing::No => self.begin_closing(),
             Closing::Delivering { .. } => {
-                if self.exchanges.values().any(|exchange| matches!(exchange.purpose, Purpose::Message { .. })) {
+                if self.exchanges.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Message { .. })) {
                     return false;
                 }
                 self.delete_session();
@@ -68,7 +68,7 @@ impl<T> Exchanges<T> {
         self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
         let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && matches!(self.gate, Gate::Open);
         while let Some(frame) = self.take_frame() {
-            let is_message = request::read(&frame).is_ok_and(|(read, _)| !matches!(read.kind, Kind::Request(_)));
+            let is_message = request::read(&frame).is_some_and(|(read, _)| !matches!(read.kind, Kind::Request(_)));
             if deliver && is_message {
                 self.post(frame, false);
             }

@@ -21,8 +21,6 @@ pub(super) struct Connection {
     pub(super) job: Option<Job>,
     /// Whether it has carried an exchange before. The server may close it at any time then.
     pub(super) reused: bool,
-    /// When it has been without use for long enough.
-    pub(super) idle_until: Option<Instant>,
 }
 
 /// The exchange that a connection carries.
@@ -34,6 +32,9 @@ pub(super) struct Job {
     /// Whether this is the second connection for it.
     pub(super) retried: bool,
 }
+
+/// Bytes of a head that are the same for all: the method, the version, `Host` and `Content-Length`.
+const FIXED: usize = 64;
 
 /// What became of a connection.
 pub(super) enum Outcome {
@@ -57,7 +58,6 @@ impl Connection {
             decoder: ResponseDecoder::new(Bounds::default()),
             job: None,
             reused: false,
-            idle_until: None,
         }
     }
 
@@ -70,11 +70,13 @@ impl Connection {
             "POST" => Framing::Length(request.body.len() as u64),
             _ => Framing::Empty,
         };
+        let separators = 4 * (request.headers.len() + 3);
+        let room = request.headers.text_bytes() + separators + request.url.as_str().len() + FIXED + request.body.len();
+        self.outbox.tail().reserve(room);
         write_request(self.outbox.tail(), request.method, request.url.target(), headers, framing)
             .map_err(|why| ConnError::new(ConnErrorKind::Broken, why.to_string()))?;
         self.outbox.tail().extend_from_slice(&request.body);
         self.decoder.expect(request.method);
-        self.idle_until = None;
         self.job = Some(job);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A client over exchanges: requests of HTTP that somebody makes, responses that come back.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -59,9 +60,7 @@ pub struct Exchanges<T> {
     pub(super) client: Client<T>,
     pub(super) http: HttpClientConfig,
     pub(super) now: Instant,
-    pub(super) exchanges: BTreeMap<u64, Exchange>,
-    /// Which exchange a request is in.
-    pub(super) calls: BTreeMap<i64, u64>,
+    pub(super) exchanges: Table<u64, Box<Exchange>>,
     next_exchange: u64,
     pub(super) timers: Table<(Instant, u64), ()>,
     /// Exchanges that something came for.
@@ -124,8 +123,7 @@ impl<T> Exchanges<T> {
             client: Client::with_own_streams(config),
             http,
             now,
-            exchanges: BTreeMap::new(),
-            calls: BTreeMap::new(),
+            exchanges: Table::new(),
             next_exchange: 1,
             timers: Table::new(),
             ready: VecDeque::new(),
@@ -268,7 +266,7 @@ impl<T> Exchanges<T> {
             && matches!(self.gate, Gate::Open)
             && self.controls.is_empty()
             && self.prepared.is_none()
-            && self.exchanges.values().all(standing)
+            && self.exchanges.iter().all(|(_, exchange)| standing(exchange))
     }
 
     /// The head of a response is there. Interim ones (1xx) are not to be told.
@@ -431,14 +429,11 @@ impl<T> Exchanges<T> {
         exchange.credentials = self.credentials;
         exchange.unsent_bytes = exchange.request.body.len();
         self.unsent_bytes += exchange.unsent_bytes;
-        if let Some(number) = exchange.number() {
-            self.calls.insert(number, id);
-        }
         if let Some(deadline) = exchange.deadline {
             self.timers.insert((deadline, id), ());
         }
         self.controls.push_back(Control::Start(id));
-        self.exchanges.insert(id, exchange);
+        self.exchanges.insert(id, Box::new(exchange));
         id
     }
 
@@ -455,9 +450,6 @@ impl<T> Exchanges<T> {
         if let Some(deadline) = exchange.deadline {
             self.timers.remove(&(deadline, id));
         }
-        if let Some(number) = exchange.number().filter(|number| self.calls.get(number) == Some(&id)) {
-            self.calls.remove(&number);
-        }
         if exchange.is_running() {
             let unsent =
                 self.controls.iter().position(|control| matches!(control, Control::Start(other) if *other == id));
@@ -466,7 +458,7 @@ impl<T> Exchanges<T> {
                 None => self.controls.push_back(Control::Abort(id)),
             }
         }
-        Some(exchange)
+        Some(*exchange)
     }
 
     /// A request is sent, or will not be.

@@ -3,7 +3,7 @@
 //! An event borrows its JSON from the body that it came in, and while it is lent nothing else can go on. So it is
 //! prepared first, with what it borrows named by its place, and lent when there is nothing else to do.
 
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::ops::Range;
 
@@ -12,6 +12,7 @@ use super::exchanges::Exchanges;
 use crate::client::{CallId, ClientEvent, Queued, Step, Update};
 use crate::error::CloseReason;
 use crate::json::JsonText;
+use crate::table::Table;
 
 /// An event that is known but not lent yet: the bytes that it borrows are named by their place.
 pub(super) enum Prepared<T> {
@@ -60,7 +61,7 @@ impl<T> Exchanges<T> {
     /// The event that was prepared; none for an update of a call that has ended.
     pub(super) fn event(&mut self) -> Option<ClientEvent<'_, T>> {
         let Self { prepared, lent, exchanges, client, .. } = self;
-        let exchanges: &BTreeMap<u64, Exchange> = exchanges;
+        let exchanges: &Table<u64, Box<Exchange>> = exchanges;
         let text = |place: Place| place.text(exchanges);
         let update = |call, update| client.token(call).map(|token| ClientEvent::Update { call, token, update });
         match prepared.take()? {
@@ -90,7 +91,7 @@ impl Place {
         Self { exchange, range: start..start + text.as_str().len() }
     }
 
-    fn text(self, exchanges: &BTreeMap<u64, Exchange>) -> JsonText<'_> {
+    fn text(self, exchanges: &Table<u64, Box<Exchange>>) -> JsonText<'_> {
         let texts = exchanges.get(&self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
         let text = texts.get(self.range).and_then(|text| core::str::from_utf8(text).ok());
         debug_assert!(text.is_some(), "the text of an event stays until the event is lent");

@@ -1,9 +1,9 @@
 //! Which connection an exchange is on: kept ones are used again, new ones are opened up to a limit, and beyond it
 //! exchanges wait for their turn.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::config::HttpClientConfig;
@@ -12,6 +12,7 @@ use super::request::HttpRequest;
 use crate::codec::http1::ResponseHead;
 use crate::error::ConnError;
 use crate::machine::{ConnId, HttpTarget};
+use crate::table::Table;
 use crate::time::Instant;
 
 /// Connections beyond the limit for messages that others may wait for: the answer to a server that asks something in the
@@ -37,9 +38,9 @@ pub(super) struct Pool {
     most: usize,
     most_idle: usize,
     idle_timeout: Duration,
-    connections: BTreeMap<u32, Connection>,
-    /// Which connection an exchange is on.
-    busy: BTreeMap<u64, u32>,
+    connections: Table<u32, Box<Connection>>,
+    /// Connections without an exchange, the one that was used last at the end, and until when they are kept.
+    idle: VecDeque<(Instant, u32)>,
     waiting: VecDeque<(Job, bool)>,
     next: u32,
     outputs: VecDeque<PoolOutput>,
@@ -53,8 +54,8 @@ impl Pool {
             most: config.connections.max(1),
             most_idle: config.idle_connections,
             idle_timeout: config.idle_timeout,
-            connections: BTreeMap::new(),
-            busy: BTreeMap::new(),
+            connections: Table::new(),
+            idle: VecDeque::new(),
             waiting: VecDeque::new(),
             next: 0,
             outputs: VecDeque::new(),
@@ -69,38 +70,38 @@ impl Pool {
     }
 
     fn place(&mut self, job: Job, urgent: bool) -> Result<(), ConnError> {
-        let target = job.request.url.to_http_target();
+        let leads_there =
+            |conn: &u32| self.connections.get(conn).is_some_and(|connection| job.request.url.is_at(&connection.target));
         // The one that was used last is the least likely to be closed by the server.
-        let is_idle = |connection: &Connection| connection.job.is_none();
-        let idle = self.connections.iter().filter(|(_, it)| is_idle(it) && it.target == target && !job.retried);
-        if let Some(conn) = idle.max_by_key(|(_, it)| it.idle_until).map(|(&conn, _)| conn) {
+        let idle = self.idle.iter().rposition(|(_, conn)| !job.retried && leads_there(conn));
+        if let Some((_, conn)) = idle.and_then(|at| self.idle.remove(at)) {
             return self.send(conn, job);
         }
         let most = if urgent { self.most + RESERVE } else { self.most };
         if self.connections.len() >= most {
-            let oldest = self.connections.iter().filter(|(_, it)| is_idle(it)).min_by_key(|(_, it)| it.idle_until);
-            match oldest.map(|(&conn, _)| conn) {
-                Some(conn) => self.drop_connection(conn),
+            match self.idle.pop_front() {
+                Some((_, oldest)) => self.drop_connection(oldest),
                 None => {
                     self.waiting.push_back((job, urgent));
                     return Ok(());
                 }
             }
         }
-        let conn = self.next;
+        while self.connections.contains(&self.next) {
+            self.next = self.next.wrapping_add(1);
+        }
+        let (conn, target) = (self.next, job.request.url.to_http_target());
         self.next = self.next.wrapping_add(1);
         self.outputs.push_back(PoolOutput::Open(ConnId(conn), target.clone()));
-        self.connections.insert(conn, Connection::new(target));
+        self.connections.insert(conn, Box::new(Connection::new(target)));
         self.send(conn, job)
     }
 
     fn send(&mut self, conn: u32, job: Job) -> Result<(), ConnError> {
-        let exchange = job.exchange;
         let Some(connection) = self.connections.get_mut(&conn) else { return Ok(()) };
         match connection.send(job) {
             Ok(()) => {
                 self.moving.push_back(ConnId(conn));
-                self.busy.insert(exchange, conn);
                 Ok(())
             }
             Err(why) => {
@@ -113,15 +114,18 @@ impl Pool {
     /// Gives up an exchange; its connection goes with it.
     pub(super) fn abort(&mut self, exchange: u64, answers: &mut impl Answers, now: Instant) {
         self.waiting.retain(|(job, _)| job.exchange != exchange);
-        if let Some(conn) = self.busy.remove(&exchange) {
+        let carries = |connection: &Connection| connection.job.as_ref().is_some_and(|job| job.exchange == exchange);
+        let carrier = self.connections.iter().find(|(_, connection)| carries(connection)).map(|(&conn, _)| conn);
+        if let Some(conn) = carrier {
             self.drop_connection(conn);
             self.place_waiting(answers, now);
         }
     }
 
     fn drop_connection(&mut self, conn: u32) {
-        if self.connections.remove(&conn).is_none() {
-            return;
+        let Some(connection) = self.connections.remove(&conn) else { return };
+        if connection.job.is_none() {
+            self.idle.retain(|(_, idle)| *idle != conn);
         }
         let opening = |output: &PoolOutput| matches!(output, PoolOutput::Open(other, _) if other.0 == conn);
         match self.outputs.iter().position(opening) {
@@ -131,6 +135,9 @@ impl Pool {
     }
 
     fn place_waiting(&mut self, answers: &mut impl Answers, now: Instant) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let waiting = core::mem::take(&mut self.waiting);
         for (job, urgent) in waiting {
             let exchange = job.exchange;
@@ -149,51 +156,35 @@ impl Pool {
     }
 
     pub(super) fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
-        self.connections.get_mut(&conn.0).map(Connection::read_buf).unwrap_or_default()
+        self.connections.get_mut(&conn.0).map(|connection| connection.read_buf()).unwrap_or_default()
     }
 
     pub(super) fn read_done(&mut self, conn: ConnId, count: usize, answers: &mut impl Answers, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&conn.0) {
-            let exchange = connection.job.as_ref().map(|job| job.exchange);
             let outcome = connection.read_done(count, answers, now);
-            self.settle(conn.0, exchange, outcome, answers, now);
+            self.settle(conn.0, outcome, answers, now);
         }
     }
 
     pub(super) fn read_eof(&mut self, conn: ConnId, answers: &mut impl Answers, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&conn.0) {
-            let exchange = connection.job.as_ref().map(|job| job.exchange);
             let outcome = connection.read_eof(answers, now);
-            self.settle(conn.0, exchange, outcome, answers, now);
+            self.settle(conn.0, outcome, answers, now);
         }
     }
 
     pub(super) fn conn_failed(&mut self, conn: ConnId, why: ConnError, answers: &mut impl Answers, now: Instant) {
-        if let Some(connection) = self.connections.get(&conn.0) {
-            let exchange = connection.job.as_ref().map(|job| job.exchange);
-            self.settle(conn.0, exchange, Outcome::Failed(why), answers, now);
-        }
+        self.settle(conn.0, Outcome::Failed(why), answers, now);
     }
 
     /// What becomes of a connection, and of the exchange that was on it.
-    fn settle(&mut self, conn: u32, exchange: Option<u64>, outcome: Outcome, answers: &mut impl Answers, now: Instant) {
-        if matches!(outcome, Outcome::Busy) {
-            return;
-        }
-        if let Some(exchange) = exchange {
-            self.busy.remove(&exchange);
-        }
+    fn settle(&mut self, conn: u32, outcome: Outcome, answers: &mut impl Answers, now: Instant) {
         match outcome {
             Outcome::Busy => return,
-            Outcome::Free => {
-                let idle = self.connections.values().filter(|connection| connection.job.is_none()).count();
-                match self.connections.get_mut(&conn) {
-                    Some(connection) if idle <= self.most_idle || !self.waiting.is_empty() => {
-                        connection.idle_until = Some(now + self.idle_timeout);
-                    }
-                    _ => self.drop_connection(conn),
-                }
+            Outcome::Free if self.idle.len() < self.most_idle || !self.waiting.is_empty() => {
+                self.idle.push_back((now + self.idle_timeout, conn));
             }
+            Outcome::Free => self.drop_connection(conn),
             Outcome::Done => self.drop_connection(conn),
             Outcome::Failed(why) => {
                 let connection = self.connections.get_mut(&conn);
@@ -230,25 +221,23 @@ impl Pool {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.connections.values().filter_map(|connection| connection.idle_until).min()
+        self.idle.front().map(|(until, _)| *until)
     }
 
     /// Returns whether connections were closed for lack of use.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> bool {
-        let stale = |connection: &Connection| connection.idle_until.is_some_and(|until| until <= now);
-        let stale: Vec<_> = self.connections.iter().filter(|(_, it)| stale(it)).map(|(&conn, _)| conn).collect();
-        for conn in &stale {
-            self.drop_connection(*conn);
+        let mut closed = false;
+        while let Some(&(_, conn)) = self.idle.front().filter(|(until, _)| *until <= now) {
+            self.drop_connection(conn);
+            closed = true;
         }
-        !stale.is_empty()
+        closed
     }
 
     /// Closes what is left.
     pub(super) fn shut(&mut self) {
         self.waiting.clear();
-        self.busy.clear();
-        let all: Vec<_> = self.connections.keys().copied().collect();
-        for conn in all {
+        while let Some((&conn, _)) = self.connections.first() {
             self.drop_connection(conn);
         }
     }
@@ -257,7 +246,7 @@ impl Pool {
     pub(super) fn is_quiet(&self) -> bool {
         self.waiting.is_empty()
             && self.outputs.is_empty()
-            && self.connections.values().all(|connection| connection.outbox.len() == 0)
+            && self.connections.iter().all(|(_, connection)| connection.outbox.len() == 0)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -169,7 +169,7 @@ impl<T> Exchanges<T> {
             }
             let complaint = outcome.as_ref().err().filter(|_| modern);
             if let Some(mismatch) = complaint.and_then(|error| exchange.mismatch(error)) {
-                self.answered(id, mismatch.number);
+                self.answered(id);
                 return self.list_tools_again(mismatch, None);
             }
         }
@@ -178,7 +178,7 @@ impl<T> Exchanges<T> {
             self.prepare(prepared);
         }
         if let Some(number) = answered {
-            self.answered(id, number);
+            self.answered(id);
             if let Some(listing) = listing {
                 self.tools_listed(number, listing.next_cursor);
             }
@@ -213,9 +213,8 @@ impl<T> Exchanges<T> {
     }
 
     /// A request has its answer: what still comes on its stream may come, but not for long.
-    fn answered(&mut self, id: u64, number: i64) {
-        self.calls.remove(&number);
-        if self.exchanges.get(&id).is_some_and(Exchange::is_running) {
+    fn answered(&mut self, id: u64) {
+        if self.exchanges.get(&id).is_some_and(|exchange| exchange.is_running()) {
             self.set_deadline(id, Some(self.now + DRAIN_TIME));
         }
     }
@@ -237,10 +236,10 @@ impl<T> Exchanges<T> {
             self.unusable(number, detail);
         }
         if !self.client.is_open(number) {
-            if let Some(Exchange { purpose: Purpose::Request(asked), .. }) = self.exchanges.get_mut(&id) {
+            if let Some(Purpose::Request(asked)) = self.exchanges.get_mut(&id).map(|exchange| &mut exchange.purpose) {
                 asked.answered = true;
             }
-            self.answered(id, number);
+            self.answered(id);
         }
     }
 

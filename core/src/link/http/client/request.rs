@@ -9,9 +9,7 @@ use super::super::url::Url;
 use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
-use crate::json::{JsonText, pick};
-use crate::jsonrpc::{Id, Message, Parsed, parse};
-use crate::limits::Limits;
+use crate::json::{JsonText, content_of, first_member, pick};
 use crate::model::{Era, ProtocolVersion};
 
 /// A request of HTTP to be made. Whoever makes it adds `Host`, `Content-Length` and what belongs to the connection.
@@ -64,41 +62,60 @@ pub(super) struct Common<'a> {
     pub(super) extra: &'a Headers,
 }
 
-/// Reads a message of our own side. An error names the request, if it is one: it is nested too deeply to be sent.
-pub(super) fn read(frame: &[u8]) -> Result<(Outgoing, Option<JsonText<'_>>), Option<i64>> {
-    let ours = Limits { nesting: usize::MAX, ..Limits::default() };
-    let Ok(Parsed::Message(message)) = parse(frame, &ours) else { return Err(number_of(frame)) };
-    Ok(match message {
-        Message::Request { id: Id::Number(number), method, params } => {
-            let name = mirror::naming_member(&method).zip(params).and_then(|(member, params)| {
-                let [name] = pick(params, [member]).ok()?;
-                name?.as_text().map(|name| name.into_owned())
-            });
-            (Outgoing { kind: Kind::Request(number), method: method.into_owned(), name }, params)
-        }
-        Message::Request { .. } => return Err(None),
-        Message::Notification { method, params } => {
-            (Outgoing { kind: Kind::Notification, method: method.into_owned(), name: None }, params)
-        }
-        Message::Response { .. } => (Outgoing { kind: Kind::Answer, method: String::new(), name: None }, None),
-    })
+/// Reads a message of our own side, whose members stand in the order in which they are always written.
+pub(super) fn read(frame: &[u8]) -> Option<(Outgoing, Option<JsonText<'_>>)> {
+    let rest = core::str::from_utf8(frame).ok()?.strip_prefix(BEGINNING)?;
+    let numbered = rest.strip_prefix(ID).and_then(|rest| {
+        let end = rest.find(',')?;
+        Some((rest[..end].parse().ok()?, &rest[end..]))
+    });
+    let (number, rest) = numbered.map_or((None, rest), |(number, rest)| (Some(number), rest));
+    let Some(rest) = rest.strip_prefix(METHOD) else {
+        return Some((Outgoing { kind: Kind::Answer, method: String::new(), name: None }, None));
+    };
+    let end = string_end(rest)?;
+    let method = content_of(&rest[..end])?.into_owned();
+    let params = rest[end..].strip_prefix(PARAMS).and_then(|rest| rest.strip_suffix('}')).map(JsonText::trusted);
+    let named = mirror::naming_member(&method).filter(|_| number.is_some()).zip(params);
+    let name = named.and_then(|(member, params)| first_member(params, member)?.as_text());
+    let name = name.map(|name| name.into_owned());
+    let kind = number.map_or(Kind::Notification, Kind::Request);
+    Some((Outgoing { kind, method, name }, params))
 }
 
-const BEFORE_ID: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+const BEGINNING: &str = r#"{"jsonrpc":"2.0""#;
+const ID: &str = r#","id":"#;
+const METHOD: &str = r#","method":"#;
+const PARAMS: &str = r#","params":"#;
 
-/// The id of a request of ours, which always stands at the same place.
-fn number_of(frame: &[u8]) -> Option<i64> {
-    let rest = frame.strip_prefix(BEFORE_ID)?;
-    let end = rest.iter().position(|byte| *byte == b',')?;
-    core::str::from_utf8(&rest[..end]).ok()?.parse().ok()
+/// Where the string ends that `text` begins with.
+fn string_end(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    let quote = text.bytes().skip(1).position(|byte| match byte {
+        _ if escaped => {
+            escaped = false;
+            false
+        }
+        b'\\' => {
+            escaped = true;
+            false
+        }
+        byte => byte == b'"',
+    })?;
+    Some(quote + 2)
 }
 
 /// The same request under another id.
 pub(super) fn renumbered(frame: &[u8], number: i64) -> Option<Vec<u8>> {
-    let rest = frame.strip_prefix(BEFORE_ID)?;
+    let rest = frame.strip_prefix(BEGINNING.as_bytes())?.strip_prefix(ID.as_bytes())?;
     let end = rest.iter().position(|byte| *byte == b',')?;
-    Some([BEFORE_ID, itoa::Buffer::new().format(number).as_bytes(), &rest[end..]].concat())
+    let mut digits = itoa::Buffer::new();
+    Some([BEGINNING.as_bytes(), ID.as_bytes(), digits.format(number).as_bytes(), &rest[end..]].concat())
 }
+
+/// What the headers of a POST take, mostly.
+const FEW_HEADERS: usize = 12;
+const FEW_BYTES: usize = 512;
 
 /// The POST that carries a message, unless it holds what its headers cannot say.
 pub(super) fn post(
@@ -108,7 +125,7 @@ pub(super) fn post(
     common: &Common<'_>,
     tools: &KnownTools,
 ) -> Result<HttpRequest, UnsafeNumber> {
-    let mut headers = Headers::new();
+    let mut headers = Headers::with_capacity(FEW_HEADERS, FEW_BYTES);
     headers.push("Content-Type", "application/json");
     headers.push("Accept", "application/json, text/event-stream");
     common.add_to(&mut headers);
@@ -133,7 +150,7 @@ fn add_arguments(headers: &mut Headers, frame: &[u8], tool: &str, tools: &KnownT
     if annotations.is_empty() {
         return Ok(());
     }
-    let Ok((_, Some(params))) = read(frame) else { return Ok(()) };
+    let Some((_, Some(params))) = read(frame) else { return Ok(()) };
     let Ok([Some(arguments)]) = pick(params, ["arguments"]) else { return Ok(()) };
     for annotation in annotations {
         if let Some(value) = Value::at(arguments, &annotation.path)? {

@@ -95,13 +95,9 @@ impl<T> Exchanges<T> {
 
     /// Sends a message.
     pub(super) fn post(&mut self, frame: Vec<u8>, repeated: bool) {
-        let message = match request::read(&frame) {
-            Ok((message, _)) => message,
-            Err(number) => {
-                debug_assert!(number.is_some(), "only a program's own parameters are nested too deeply");
-                let detail = "the parameters are nested too deeply to be sent over HTTP".into();
-                return self.fail_call(number.unwrap_or_default(), CallError::Unsendable(detail));
-            }
+        let Some((message, _)) = request::read(&frame) else {
+            debug_assert!(false, "messages of our own side can be read");
+            return;
         };
         let handshake = message.method == "initialize";
         let (url, streamable) = match &self.transport {
@@ -208,7 +204,7 @@ impl<T> Exchanges<T> {
     fn renewal_failed(&mut self, error: &CallError) {
         self.gate = Gate::Open;
         for Parked { frame, .. } in core::mem::take(&mut self.parked) {
-            if let Ok((request::Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(&frame) {
+            if let Some((request::Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(&frame) {
                 self.client.call_failed(number, error.clone(), self.now);
             }
         }
@@ -236,7 +232,8 @@ impl<T> Exchanges<T> {
 
     /// Nobody waits for a call any more.
     pub(super) fn call_given_up(&mut self, number: i64) {
-        if let Some(&exchange) = self.calls.get(&number) {
+        let waiting = self.exchanges.iter().rfind(|(_, exchange)| exchange.number() == Some(number));
+        if let Some(exchange) = waiting.map(|(&exchange, _)| exchange) {
             self.drop_exchange(exchange);
         }
         if self.fallback.take_if(|fallback| fallback.number == number).is_some() {
