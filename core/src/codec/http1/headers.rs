@@ -79,31 +79,46 @@ impl Headers {
 
     /// The value of the first header called `name`. Where a second one would be an attack, use [`only`](Self::only).
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.get_all(name).next()
+        self.find(name, 0).map(|at| self.value(at))
     }
 
     /// The values of all headers called `name`, in order.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
-        let mut next = 0;
-        self.ends.iter().filter_map(move |ends| {
-            let start = core::mem::replace(&mut next, ends.value);
-            // Every request is asked for a dozen headers by name, and most lengths differ.
-            let found = ends.name - start == name.len()
-                && self.text.as_bytes()[start..ends.name].eq_ignore_ascii_case(name.as_bytes());
-            found.then(|| &self.text[ends.name..ends.value])
+        let mut from = 0;
+        core::iter::from_fn(move || {
+            let at = self.find(name, from)?;
+            from = at + 1;
+            Some(self.value(at))
         })
     }
 
     /// The value of the header called `name`, unless there are two of them.
     pub fn only(&self, name: &str) -> Result<Option<&str>, Repeated> {
-        let mut all = self.get_all(name);
-        let first = all.next();
-        if all.next().is_some() { Err(Repeated) } else { Ok(first) }
+        let Some(first) = self.find(name, 0) else { return Ok(None) };
+        if self.find(name, first + 1).is_some() { Err(Repeated) } else { Ok(Some(self.value(first))) }
+    }
+
+    /// Which header from this one on is called `name`. Every request is asked for a dozen headers, so this is short.
+    fn find(&self, name: &str, from: usize) -> Option<usize> {
+        let mut start = if from == 0 { 0 } else { self.ends.get(from - 1)?.value };
+        for (at, ends) in self.ends.iter().enumerate().skip(from) {
+            if ends.name - start == name.len()
+                && self.text.as_bytes()[start..ends.name].eq_ignore_ascii_case(name.as_bytes())
+            {
+                return Some(at);
+            }
+            start = ends.value;
+        }
+        None
+    }
+
+    fn value(&self, at: usize) -> &str {
+        self.ends.get(at).map_or("", |ends| &self.text[ends.name..ends.value])
     }
 
     /// Whether a header called `name` is there.
     pub fn contains(&self, name: &str) -> bool {
-        self.get(name).is_some()
+        self.find(name, 0).is_some()
     }
 
     /// The members of the comma-separated lists in all headers called `name`, without the blanks around them. A comma in
@@ -126,19 +141,26 @@ impl Headers {
     /// Whether the `Accept` headers admit `media_type`. The most specific range decides, as in RFC 9110 section 12.5.1.
     /// Without any `Accept` header everything is admitted.
     pub fn accepts(&self, media_type: &str) -> bool {
-        let mut values = self.get_all("accept").peekable();
-        if values.peek().is_none() {
-            return true;
-        }
-        let mut best = (0, false);
-        for member in values.flat_map(|value| split_unquoted(value, b',')) {
-            let mut parts = split_unquoted(member, b';');
-            let specificity = parts.next().map_or(0, |range| specificity(range, media_type));
-            if specificity > best.0 {
-                best = (specificity, !parts.any(is_zero_quality));
+        !self.contains("accept") || self.acceptance([media_type])[0]
+    }
+
+    /// Which of these media types the `Accept` headers admit; none without such a header.
+    pub(crate) fn acceptance<const N: usize>(&self, media_types: [&str; N]) -> [bool; N] {
+        let mut best = [(0, false); N];
+        for member in self.members("accept") {
+            let (range, parameters) = match member.split_once(';') {
+                Some((range, parameters)) => (range.trim_ascii(), Some(parameters)),
+                None => (member, None),
+            };
+            for (best, media_type) in best.iter_mut().zip(media_types) {
+                let specificity = specificity(range, media_type);
+                if specificity > best.0 {
+                    let refused = |parameters| split_unquoted(parameters, b';').any(is_zero_quality);
+                    *best = (specificity, !parameters.is_some_and(refused));
+                }
             }
         }
-        best.1
+        best.map(|(_, admitted)| admitted)
     }
 
     /// Whether `media_type` is in the `Accept` headers by its own name, no wildcard, and not with a quality of zero.

@@ -1,6 +1,7 @@
 //! The head of a response.
 
-use alloc::string::{String, ToString};
+use alloc::borrow::Cow;
+use alloc::string::ToString;
 
 use super::body::Framing;
 use super::head::{self, Extent};
@@ -13,7 +14,7 @@ pub struct ResponseHead {
     /// The status: 200.
     pub status: u16,
     /// What the server calls the status. Often empty, never to be relied on.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// What the server speaks.
     pub version: Version,
     /// The headers.
@@ -52,7 +53,10 @@ impl ResponseHead {
             let version = head::version(parsed.version);
             let headers = head::collect_headers(parsed.headers);
             let framing = Framing::of_response(version, &headers)?;
-            let reason = parsed.reason.unwrap_or_default().to_string();
+            let reason = match parsed.reason.unwrap_or_default() {
+                usual if usual == reason_phrase(status) => Cow::Borrowed(reason_phrase(status)),
+                other => Cow::Owned(other.to_string()),
+            };
             let mut response = Self { status, reason, version, headers, framing };
             if response.has_no_body(answers) {
                 response.framing = Framing::Empty;

@@ -60,17 +60,15 @@ pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: u
     if matches!(head.framing, Framing::Length(length) if length > most_bytes as u64) {
         return Err(Refusal::new(413, alloc::format!("a message may have {most_bytes} bytes")));
     }
-    let accepts = |media_type| head.headers.contains("accept") && head.headers.accepts(media_type);
+    let [json, events] = head.headers.acceptance(["application/json", "text/event-stream"]);
     match verb {
         Verb::Post if !head.headers.content_type_is("application/json") => {
             Err(Refusal::new(415, "the body must be application/json"))
         }
-        Verb::Post if !(accepts("application/json") && accepts("text/event-stream")) => {
+        Verb::Post if !(json && events) => {
             Err(Refusal::new(406, "the client must accept both application/json and text/event-stream"))
         }
-        Verb::Get if !accepts("text/event-stream") => {
-            Err(Refusal::new(406, "the client must accept text/event-stream"))
-        }
+        Verb::Get if !events => Err(Refusal::new(406, "the client must accept text/event-stream")),
         verb => Ok(verb),
     }
 }
