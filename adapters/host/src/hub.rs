@@ -65,7 +65,8 @@ pub struct Interest {
 /// What came of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// How many bytes came; the end of the stream or its failure count as one.
+    /// How many bytes came, or whether any did on one of many connections; the end of the stream or its failure count
+    /// as one.
     pub(crate) count: usize,
     /// Whether there is nothing more to read now.
     pub(crate) exhausted: bool,
@@ -368,10 +369,11 @@ impl<M: Machine> Hub<M> {
         self.wires.as_mut()?.interest(&mut self.machine, conn, mover)
     }
 
-    /// Reads on a connection; `WouldBlock` if there is nothing.
+    /// Reads on a connection.
     #[cfg(feature = "http")]
-    pub(crate) fn read_wire(&mut self, conn: ConnId) -> io::Result<()> {
-        self.wires.as_mut().map_or(Ok(()), |wires| wires.read(&mut self.machine, conn))
+    pub(crate) fn read_wire(&mut self, conn: ConnId) -> Reading {
+        let nothing = Reading { count: 1, exhausted: false };
+        self.wires.as_mut().map_or(nothing, |wires| wires.read(&mut self.machine, conn))
     }
 
     /// Writes on a connection; `WouldBlock` if that is not all.

@@ -92,15 +92,15 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
         reading
     }
 
-    /// The same on one of many connections; `WouldBlock` if there is nothing.
+    /// The same on one of many connections.
     #[cfg(feature = "http")]
-    pub(crate) fn read_wire(&mut self, conn: ConnId) -> io::Result<()> {
-        let outcome = self.hub.read_wire(conn);
+    pub(crate) fn read_wire(&mut self, conn: ConnId) -> Reading {
+        let reading = self.hub.read_wire(conn);
         // Only whoever has read something takes a turn; otherwise nobody works.
-        if outcome.is_ok() {
+        if reading.count > 0 {
             self.driver = Attention::Working;
         }
-        outcome
+        reading
     }
 
     /// After a change of the machine by somebody else than its driver. Returns whether the driver has to be woken.
@@ -184,9 +184,9 @@ pub(crate) trait Driven: Send + Sync + 'static {
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
     fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Arc<OwnedFd>>, Readiness)>;
-    /// Reads on a connection; `WouldBlock` if there is nothing.
+    /// Reads on a connection.
     #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> io::Result<()>;
+    fn read_wire(&self, conn: ConnId) -> Reading;
     /// Writes on a connection; `WouldBlock` if that is not all.
     #[cfg(feature = "http")]
     fn write_wire(&self, conn: ConnId) -> io::Result<()>;
@@ -249,7 +249,7 @@ macro_rules! driven_by_hub {
         }
 
         #[cfg(feature = "http")]
-        fn read_wire(&self, conn: windlass::ConnId) -> std::io::Result<()> {
+        fn read_wire(&self, conn: windlass::ConnId) -> $crate::hub::Reading {
             self.core.shared().read_wire(conn)
         }
 

@@ -197,10 +197,16 @@ fn move_once<R: Runtime, D: Turned>(
         progress |= ready(written)?;
     }
     // What a TLS session holds no readiness tells of.
-    if wanted.now && driven.read_wire(conn).is_ok() {
+    if wanted.now && driven.read_wire(conn).count > 0 {
         progress = true;
     } else if wanted.read {
-        let read = R::poll_io(&watched.input, Direction::Read, context, &mut || driven.read_wire(conn));
+        // Whether something came does not depend on whether there may be more.
+        let read = &mut || {
+            let reading = driven.read_wire(conn);
+            progress |= reading.count > 0;
+            if reading.exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        };
+        let read = R::poll_io(&watched.input, Direction::Read, context, read);
         progress |= ready(read)?;
     }
     Ok(progress)

@@ -96,6 +96,14 @@ impl Stream {
         Ok(Ok(()))
     }
 
+    /// Whether a read that leaves room means that the socket has no more. A TLS session may hold some itself.
+    pub(super) fn short_read_empties(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.session.is_none() && !self.socket.has_early();
+        #[cfg(not(feature = "tls"))]
+        !self.socket.has_early()
+    }
+
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         #[cfg(feature = "tls")]
         if let Some(session) = &mut self.session {

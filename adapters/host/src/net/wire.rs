@@ -198,12 +198,12 @@ impl Wire {
     }
 
     /// Reads once, and goes on with whatever the peer has to say first. What the machine has to know, it is told: the
-    /// end of the stream, a failure.
+    /// end of the stream, a failure. Returns whether the socket is known to have nothing more.
     ///
     /// # Errors
     ///
     /// `WouldBlock` when the socket has nothing. That is the only error.
-    pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
+    pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
         if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
             match tunnel.read(socket)? {
                 Ok(Dug::Waiting) => {}
@@ -214,7 +214,7 @@ impl Wire {
                 }
                 Err(why) => self.not_opened(machine, conn, why, clock.now()),
             }
-            return Ok(());
+            return Ok(false);
         }
         match &mut self.stage {
             Stage::Open(_) => self.read_open(machine, conn, clock),
@@ -222,11 +222,11 @@ impl Wire {
                 if stream.socket.discard()? {
                     self.stage = Stage::Over;
                 }
-                Ok(())
+                Ok(false)
             }
             // There is nothing to read before there is a connection; whoever asks has to wait.
             Stage::Dialing(_) | Stage::Tunnelling(..) => Err(io::ErrorKind::WouldBlock.into()),
-            Stage::Over => Ok(()),
+            Stage::Over => Ok(false),
         }
     }
 
@@ -303,13 +303,13 @@ impl Wire {
         }
     }
 
-    fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
-        let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
+    fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
+        let Stage::Open(stream) = &mut self.stage else { return Ok(false) };
         let handshaking = stream.is_handshaking();
         if let Err(why) = stream.handshake()? {
             let why = self.about_whom(why);
             self.not_opened(machine, conn, why, clock.now());
-            return Ok(());
+            return Ok(false);
         }
         if handshaking {
             // What waited for the handshake goes now. Drivers do not look again at what they could not write before, and
@@ -317,17 +317,20 @@ impl Wire {
             if !stream.is_handshaking() {
                 let _ = self.write_open(machine, conn, clock);
             }
-            return Ok(());
+            return Ok(false);
         }
         if self.read_over {
-            return Ok(());
+            return Ok(false);
         }
         let buffer = machine.read_buf(conn);
         if buffer.is_empty() {
             // Not `WouldBlock`: the socket may well have something, and a driver would wait for news of it in vain.
-            return Ok(());
+            return Ok(false);
         }
+        let room = buffer.len();
         let received = stream.receive(buffer);
+        let short = matches!(received, Ok(Received::Bytes(count)) if count < room);
+        let exhausted = short && stream.short_read_empties();
         let now = clock.now();
         match received {
             Ok(Received::Bytes(count)) => machine.read_done(conn, count, now),
@@ -347,7 +350,7 @@ impl Wire {
                 self.broken(machine, conn, why, now);
             }
         }
-        Ok(())
+        Ok(exhausted)
     }
 
     fn write_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {

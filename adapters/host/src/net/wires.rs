@@ -10,6 +10,7 @@ use windlass::{ConnId, HttpTarget, Instant, Machine};
 
 use super::{Address, DialOptions, Readiness, Wake, Wire};
 use crate::Clock;
+use crate::hub::Reading;
 
 /// The connections of a machine, and what their driver has to know of them.
 pub(crate) struct Wires {
@@ -61,19 +62,22 @@ impl Wires {
         }
     }
 
-    pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {
+    pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> Reading {
         let clock = self.clock;
-        self.with(conn, |wire| {
-            wire.read(machine, conn, clock)?;
+        let read = self.with(conn, |wire| {
+            let Ok(mut exhausted) = wire.read(machine, conn, clock) else {
+                return Reading { count: 0, exhausted: true };
+            };
             // Something was read: that there is no more must not have the driver wait before the machine has seen it.
-            while wire.interest(!machine.read_buf(conn).is_empty(), false).now {
-                if wire.read(machine, conn, clock).is_err() {
-                    break;
+            while !exhausted && wire.interest(!machine.read_buf(conn).is_empty(), false).now {
+                match wire.read(machine, conn, clock) {
+                    Ok(nothing_left) => exhausted = nothing_left,
+                    Err(_) => break,
                 }
             }
-            Ok(())
-        })
-        .unwrap_or(Ok(()))
+            Reading { count: 1, exhausted }
+        });
+        read.unwrap_or(Reading { count: 1, exhausted: false })
     }
 
     pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {

@@ -164,7 +164,7 @@ fn move_connection<D: Drive, M: Driven>(
     }
     if ready.read {
         for _ in 0..FAIR_READS {
-            if driven.read_wire(conn).is_err() {
+            if driven.read_wire(conn).exhausted {
                 drive.socket_exhausted(number, Direction::Read);
                 return true;
             }
