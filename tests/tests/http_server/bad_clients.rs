@@ -40,13 +40,37 @@ fn whoever_sends_slowly_is_not_waited_for() {
     house.write(halting, b"POST /mcp HTTP/1.1\r\nHost: loc");
     let stalled = house.connect();
     house.write(stalled, post("", "x").replace("Length: 1", "Length: 2").as_bytes());
-    house.wait(Duration::from_secs(11));
+    let late = house.connect();
+    house.wait(Duration::from_secs(9));
+    assert!(house.is_open(silent) && house.is_open(halting) && house.is_open(late));
+    house.write(late, b"P");
+    house.wait(Duration::from_secs(2));
+    assert!(!house.is_open(silent) && house.read(silent).is_empty());
     assert_eq!(status(&house.read(halting)), 408);
-    assert!(!house.is_open(halting) && house.is_open(stalled) && house.is_open(silent));
+    assert_eq!(status(&house.read(late)), 408, "it has not begun to wait anew");
+    assert!(!house.is_open(halting) && !house.is_open(late) && house.is_open(stalled));
     house.wait(Duration::from_secs(50));
     assert_eq!(status(&house.read(stalled)), 408);
-    house.wait(Duration::from_secs(15));
-    assert!(!house.is_open(silent) && house.read(silent).is_empty());
+}
+
+#[test]
+fn whoever_has_asked_before_is_waited_for() {
+    let mut house = House::new();
+    let conn = house.connect();
+    let (headers, request) = modern(1, "tools/list", "");
+    let request = post(&headers, &request);
+    for _ in 0..3 {
+        house.write(conn, request.as_bytes());
+        assert_eq!(status(&house.read(conn)), 200);
+        house.wait(Duration::from_secs(70));
+    }
+    // A head that has begun has its own time.
+    house.write(conn, &request.as_bytes()[..10]);
+    house.wait(Duration::from_secs(9));
+    house.write(conn, &request.as_bytes()[10..]);
+    assert_eq!(status(&house.read(conn)), 200);
+    house.wait(Duration::from_secs(76));
+    assert!(!house.is_open(conn) && house.read(conn).is_empty());
 }
 
 #[test]

@@ -39,11 +39,12 @@ pub struct HttpServerConfig {
     pub sessions: usize,
     /// How long a legacy session may be idle, with no connection open, before it ends.
     pub session_idle: Duration,
-    /// How long a client may take to send the head of a request.
+    /// How long a client may take to send the head of a request; that of the first one from when it connected, with the
+    /// handshake of TLS if there is one.
     pub head_timeout: Duration,
     /// How long a client may take to send the body of a request.
     pub body_timeout: Duration,
-    /// How long a connection may wait for its next request.
+    /// How long a connection may wait for its next request, after the first.
     pub keep_alive: Duration,
     /// How long a client may take nothing, or next to nothing, of what is written to it.
     pub write_timeout: Duration,

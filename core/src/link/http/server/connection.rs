@@ -54,7 +54,9 @@ pub(super) struct Connection {
 
 /// Where a connection is in an exchange.
 enum Phase {
-    /// A request may come.
+    /// The first request has to come: nothing is known of the client but that it has connected.
+    Fresh,
+    /// Another request may come.
     Waiting,
     /// A part of a head is there.
     Head,
@@ -99,7 +101,7 @@ impl Connection {
             cursor: 0,
             decoder: RequestDecoder::new(config.head),
             outbox: Outbox::default(),
-            phase: Phase::Waiting,
+            phase: Phase::Fresh,
             keep_alive: true,
             http10: false,
             since: now,
@@ -171,7 +173,7 @@ impl Connection {
 
     /// The next thing that came in, if a request is due and there is one.
     pub(super) fn next(&mut self, config: &HttpServerConfig, most_bytes: usize, now: Instant) -> Option<Arrival> {
-        while matches!(self.phase, Phase::Waiting | Phase::Head | Phase::Body { .. }) {
+        while matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head | Phase::Body { .. }) {
             let unread = self.inbox.unread(self.cursor);
             let (consumed, frame) = match self.decoder.next(unread) {
                 Ok(found) => found,
@@ -181,8 +183,13 @@ impl Connection {
             self.cursor += consumed;
             match frame {
                 None => {
-                    if matches!(self.phase, Phase::Waiting) && !self.inbox.unread(self.cursor).is_empty() {
-                        self.enter(Phase::Head, now);
+                    if !self.inbox.unread(self.cursor).is_empty() {
+                        match self.phase {
+                            // The first head is due a while after the client has connected, however it comes.
+                            Phase::Fresh => self.phase = Phase::Head,
+                            Phase::Waiting => self.enter(Phase::Head, now),
+                            _ => {}
+                        }
                     }
                     self.inbox.trim(&mut self.cursor);
                     return None;
@@ -334,7 +341,7 @@ impl Connection {
     /// No request after this one.
     pub(super) fn close_after_answer(&mut self) {
         self.keep_alive = false;
-        if matches!(self.phase, Phase::Waiting | Phase::Head) {
+        if matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head) {
             self.phase = Phase::Closing;
         }
     }
@@ -365,7 +372,7 @@ impl Connection {
     pub(super) fn deadline(&self, config: &HttpServerConfig) -> Option<Instant> {
         let patience = match self.phase {
             Phase::Waiting => Some(config.keep_alive),
-            Phase::Head => Some(config.head_timeout),
+            Phase::Fresh | Phase::Head => Some(config.head_timeout),
             Phase::Body { .. } => Some(config.body_timeout),
             Phase::Answering { stream: None, .. } | Phase::Closing => None,
             Phase::Answering { events, .. } => {
@@ -388,7 +395,7 @@ impl Connection {
             return Overdue::Nothing;
         }
         match &self.phase {
-            Phase::Waiting => Overdue::Close,
+            Phase::Fresh | Phase::Waiting => Overdue::Close,
             Phase::Head | Phase::Body { .. } => {
                 self.keep_alive = false;
                 self.answer_refusal(&Refusal::new(408, "the request did not come in time"), now);

@@ -12,6 +12,7 @@ use super::listening::tools_and_item;
 use super::served;
 use super::talking::use_every_feature;
 use crate::certificates::Authority;
+use crate::http_party::{hear_to_end, send};
 
 fn serve(listener: HttpListener) -> Server {
     served::start_http(listener, HttpServerConfig::on_loopback()).unwrap()
@@ -113,6 +114,32 @@ case!(a_handshake_that_stalls_ends_in_time_and_holds_nobody_up, {
     wait!(client.close());
     drop(silent);
     wait!(server.close()).unwrap();
+});
+
+case!(those_who_do_not_get_to_their_first_request_are_let_go_soon, {
+    for secured in [false, true] {
+        let mut listener = HttpListener::bind("127.0.0.1:0").unwrap();
+        if secured {
+            listener = listener.with_tls(Authority::new().server(&["127.0.0.1"]));
+        }
+        let address = listener.local_addr().unwrap();
+        let mut config = HttpServerConfig::on_loopback();
+        // Everything else is waited for far longer than anybody has the patience to listen here.
+        config.head_timeout = Duration::from_millis(200);
+        let server = served::start_http(listener, config).unwrap();
+        let begun = if secured { "\u{16}\u{3}\u{1}" } else { "POST /mcp HT" };
+        for said in ["", begun] {
+            let stream = TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            send(&stream, said);
+            let listening = std::thread::spawn(move || hear_to_end(&stream));
+            eventually!("the server hangs up", listening.is_finished());
+            let heard = listening.join().unwrap();
+            let expected = if said.is_empty() || secured { "" } else { "HTTP/1.1 408 " };
+            assert!(heard.starts_with(expected) && heard.is_empty() == expected.is_empty(), "{said:?}: {heard}");
+        }
+        wait!(server.close()).unwrap();
+    }
 });
 
 case!(everything_is_said_by_a_unix_socket, {

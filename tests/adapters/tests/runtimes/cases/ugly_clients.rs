@@ -12,17 +12,15 @@ use super::adapter::{Client, HttpTarget};
 use crate::http_party::{HttpParty, hear, hear_to_end, send};
 use crate::http_server::reset;
 
-/// Far less than a stream takes to show by itself that nobody listens, and far more than it takes on a busy machine.
-const SOON: Duration = Duration::from_secs(4);
+/// Half of what a stream takes to show by itself that nobody listens, and far more than it takes on a busy machine.
+const SOON: Duration = Duration::from_secs(10);
 
-// A few calls, none of which takes long.
+// A few calls, each of which has the time that calls have.
 step!(is_served(client: &Client), {
     for number in 0..10 {
-        let started = Instant::now();
         let text = format!("call {number}");
         let echoed = wait!(client.call_tool("echo", json!({ "text": text }))).unwrap();
         assert_eq!(echoed.text_content(), text);
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
 });
 
@@ -71,7 +69,27 @@ case!(those_who_say_nothing_are_not_waited_for, {
     }
 });
 
-case!(those_who_do_not_read_cost_little_and_hold_nobody_up, {
+case!(those_who_do_not_read_hold_nobody_up, {
+    let server = HttpParty::start(OWN_SERVER, "json");
+    let mut client = None;
+    wait!(connected(&server, &mut client));
+    let client = client.unwrap();
+    wait!(is_served(&client));
+    let (sockets, _) = server.belongings();
+    let deaf: Vec<_> = (0..3).map(|_| server.dial()).collect();
+    for stream in &deaf {
+        send(stream, &modern_call("grow", r#"{"bytes":14000000}"#));
+        // The answer has begun, and does not get to its end.
+        stream.peek(&mut [0]).unwrap();
+    }
+    wait!(is_served(&client));
+    assert_eq!(server.belongings().0, sockets + deaf.len(), "all this while they are waited for");
+    drop(deaf);
+    eventually!("their connections are closed", server.belongings().0 == sockets);
+    wait!(client.close());
+});
+
+case!(those_who_do_not_read_cost_little, {
     let server = HttpParty::start(OWN_SERVER, "narrow");
     let mut client = None;
     wait!(connected(&server, &mut client));
