@@ -87,13 +87,14 @@ impl<T> Client<T> {
         }
         let Some(Pending { token, .. }) = self.session.withdraw(number) else { return };
         match token {
+            Call::Probe | Call::Initialize if self.renewing => self.not_renewed(),
             Call::Probe | Call::Initialize => self.close(match error {
                 CallError::Transport(error) => CloseReason::Transport(error),
                 CallError::Http(failure) => CloseReason::Negotiation(NegotiationError::Http(failure)),
                 other => CloseReason::Negotiation(NegotiationError::InvalidAnswer(alloc::format!("{other}"))),
             }),
             Call::Subscribe(call) => self.legacy_subscribe_failed(call, error, now),
-            Call::Renew | Call::Ping | Call::Unheeded => {}
+            Call::Ping | Call::Unheeded => {}
             Call::User(user) => {
                 self.rounds.remove(&user.call);
                 self.fail(user.call, user.token, error);

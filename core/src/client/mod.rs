@@ -1,7 +1,7 @@
 //! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
 //! keeps subscriptions and caches results. One program text serves both eras.
 //!
-//! The state of a connection changes in `negotiate` only; the life of a call in this file; what the server asks of
+//! The state of a connection changes in `negotiate` (and `renewal`, which begins it once more) only; the life of a call in this file; what the server asks of
 //! the program is in `input`, subscriptions are in `listen`.
 
 mod cache;
@@ -15,6 +15,7 @@ mod methods;
 mod negotiate;
 mod notification;
 mod pages;
+mod renewal;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -48,6 +49,8 @@ pub(crate) struct Client<T> {
     config: ClientConfig,
     pub(crate) session: Session<Call<T>, InputKey>,
     phase: Phase,
+    /// Whether the negotiation is gone through once more, with a server that has begun anew.
+    renewing: bool,
     peer: Option<Arc<Peer>>,
     /// The members that every modern request carries in its `_meta`, as text.
     request_meta: Vec<u8>,
@@ -73,8 +76,6 @@ pub(crate) enum Call<T> {
     Probe,
     /// `initialize`.
     Initialize,
-    /// `initialize` for another session in place of one that the server has forgotten.
-    Renew,
     /// A keep-alive ping.
     Ping,
     /// A legacy `resources/subscribe` on behalf of a subscription.
@@ -173,6 +174,7 @@ impl<T> Client<T> {
             session: Session::new(config.limits.clone()),
             config,
             phase: Phase::Idle,
+            renewing: false,
             peer: None,
             request_meta: Vec::new(),
             log_level: None,
@@ -241,6 +243,7 @@ impl<T> Client<T> {
         let peer = match (&self.phase, &self.peer) {
             (Phase::Closed(_), _) => return Err(SendError::Closed),
             (Phase::Ready, Some(peer)) => peer,
+            (_, Some(peer)) if self.renewing => peer,
             _ => return Err(SendError::NotReady),
         };
         gate::check(method, peer)?;
@@ -413,7 +416,6 @@ impl<T> Client<T> {
         match call {
             Call::Probe => self.probe_answered(outcome, now),
             Call::Initialize => self.initialize_answered(outcome, now),
-            Call::Renew => self.renew_answered(outcome, now),
             Call::Ping => {
                 if let Some(keep_alive) = &mut self.keep_alive {
                     keep_alive.answered(now);
@@ -507,7 +509,6 @@ impl<T> Client<T> {
             match pending.token {
                 Call::Probe => self.probe_expired(after, now),
                 Call::Initialize => self.initialize_expired(after),
-                Call::Renew => {}
                 Call::Ping => self.ping_missed(now),
                 Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),
                 Call::Unheeded => {}

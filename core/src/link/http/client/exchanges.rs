@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
 use super::lending::Prepared;
 use super::redirects::Moved;
+use super::renewing::Suspect;
 use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
@@ -70,9 +72,14 @@ pub struct Exchanges<T> {
     pub(super) gate: Gate,
     /// Messages that were taken back, to be sent before all others.
     pub(super) parked: VecDeque<Parked>,
-    /// The session's id, and how many there were.
+    /// Calls that were refused as if the server had changed, until it is known whether it has.
+    pub(super) suspects: Vec<Suspect>,
+    /// When one was last a reason to ask the server.
+    pub(super) suspected_at: Option<Instant>,
+    /// The session's id.
     pub(super) session: Option<String>,
-    pub(super) sessions: u32,
+    /// How often client and server have begun anew.
+    pub(super) beginnings: u32,
     pub(super) credentials: u32,
     pub(super) transport: Transport,
     pub(super) fallback: Option<Fallback>,
@@ -85,7 +92,7 @@ pub struct Exchanges<T> {
     pub(super) unsent_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
-    only_call: bool,
+    pub(super) only_call: bool,
     pub(super) prepared: Option<Prepared<T>>,
     pub(super) lent: Option<Json>,
 }
@@ -132,8 +139,10 @@ impl<T> Exchanges<T> {
             controls: VecDeque::new(),
             gate: Gate::Open,
             parked: VecDeque::new(),
+            suspects: Vec::new(),
+            suspected_at: None,
             session: None,
-            sessions: 0,
+            beginnings: 0,
             credentials: 0,
             transport: Transport::Streamable,
             fallback: None,
