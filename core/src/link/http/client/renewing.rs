@@ -139,6 +139,7 @@ impl<T> Exchanges<T> {
             return;
         }
         self.beginnings += 1;
+        self.suspected_at = None;
         self.session = None;
         self.drop_listener();
         for suspect in suspects {
