@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::negotiate::{Phase, is_modern_error};
-use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, Queued, UserCall};
+use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
 use crate::model::{Era, PaginatedParams, ProtocolVersion, ServerCapabilities};
@@ -145,10 +145,5 @@ impl<T> Client<T> {
             UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
         let timing = self.timing(options);
         self.send(method, params, options, timing, user, now)
-    }
-
-    /// Something for the program that the link noticed.
-    pub(crate) fn report(&mut self, queued: Queued<T>) {
-        self.queue.push_back(queued);
     }
 }
