@@ -17,15 +17,11 @@ use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
-use crate::client::{
-    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer,
-};
+use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::Headers;
-use crate::error::{CloseReason, ConnError, Refused, SendError};
+use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
-use crate::jsonrpc::RpcError;
-use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
-use crate::session::Counters;
+use crate::model::ProtocolVersion;
 use crate::table::Table;
 use crate::time::{Instant, earliest};
 
@@ -173,59 +169,7 @@ impl<T> Exchanges<T> {
         Ok(exchanges)
     }
 
-    /// Starts a call.
-    pub fn call<M: Method>(
-        &mut self,
-        params: &M::Params,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.call_raw(M::NAME, params, options, token, now)
-    }
-
-    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
-    pub fn call_raw<P: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.client.call(method, params, options, token, now)
-    }
-
-    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
-    pub fn listen(
-        &mut self,
-        filter: SubscriptionFilter,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.client.listen(filter, options, token, now)
-    }
-
-    /// Gives up a call. It completes as cancelled, unless its answer was faster.
-    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        self.now = now;
-        self.client.cancel(call, reason, now);
-    }
-
-    /// Sends a notification.
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
-        self.now = now;
-        self.client.notify(N::NAME, params)
-    }
-
-    /// Answers a request for input.
-    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        self.now = now;
-        self.client.respond(reply, answer, now);
-    }
+    client_methods!();
 
     /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
     /// request is made once more; without, it fails with what the server said.
@@ -248,20 +192,14 @@ impl<T> Exchanges<T> {
         checked
     }
 
-    /// Closes the connection. Open calls complete; `Closed` is the last event.
-    pub fn close(&mut self, now: Instant) {
+    /// The role, to do something at a time.
+    pub(super) fn at(&mut self, now: Instant) -> &mut Client<T> {
         self.now = now;
-        self.client.close(CloseReason::Requested);
+        &mut self.client
     }
 
-    /// What is known of the server, once it is.
-    pub fn peer(&self) -> Option<&Arc<Peer>> {
-        self.client.peer()
-    }
-
-    /// What was ignored so far.
-    pub fn counters(&self) -> Counters {
-        self.client.counters()
+    pub(super) fn role(&self) -> &Client<T> {
+        &self.client
     }
 
     /// Whether nothing is open: no call, no request, no timer, nothing to send. A stream on which the server may speak
