@@ -1,22 +1,22 @@
 //! A server's URL, with what belongs to it, as something to connect to.
 
-use windlass_host::{DialOptions, HttpTarget, ProxySettings, TlsOptions};
+use windlass_host::{HttpTarget, ServerTls, TlsOptions};
 
 use crate::failure::Failure;
-use crate::usage::{GivenHeader, HttpOptions};
+use crate::usage::{Certificate, GivenHeader, HttpOptions};
 
 /// The server at this URL, to be reached as the options say.
 pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Failure> {
     let target = HttpTarget::new(url).map_err(|error| Failure::usage(format!("{url} cannot be used: {error}")))?;
     let mut tls = TlsOptions::new();
     for file in &options.authorities {
-        let pem = std::fs::read(file).map_err(|error| Failure::usage(format!("{file} cannot be read: {error}")))?;
+        let pem = contents(file)?;
         tls = tls.extra_ca_pem(&pem).map_err(|error| Failure::usage(format!("{file} cannot be used: {error}")))?;
     }
     if options.insecure {
         tls = tls.danger_accept_any_certificate();
     }
-    let mut target = target.dial(DialOptions::new().proxy(ProxySettings::from_environment()).tls(tls));
+    let mut target = target.with_tls(tls);
     for header in &options.headers {
         let (line, source) = match header {
             GivenHeader::Line(line) => (line.clone(), "`--header`".to_owned()),
@@ -35,6 +35,17 @@ pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Fai
             .map_err(|error| Failure::usage(format!("{source}: the header `{name}` cannot be sent: {error}")))?;
     }
     Ok(target)
+}
+
+/// What the demo server shows to prove who it is.
+pub(crate) fn certificate(files: &Certificate) -> Result<ServerTls, Failure> {
+    let Certificate { chain, key } = files;
+    ServerTls::from_pem(&contents(chain)?, &contents(key)?)
+        .map_err(|error| Failure::usage(format!("{chain} with {key} cannot be used: {error}")))
+}
+
+fn contents(file: &str) -> Result<Vec<u8>, Failure> {
+    std::fs::read(file).map_err(|error| Failure::usage(format!("{file} cannot be read: {error}")))
 }
 
 #[cfg(test)]

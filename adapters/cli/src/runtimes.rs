@@ -144,9 +144,14 @@ macro_rules! runtime {
             $($async)* fn serve_demo(place: Place) -> Result<(), Failure> {
                 match place {
                     Place::Stdio => Ok(demo()?.serve_stdio()$($await)*?),
-                    Place::Http(address) => {
+                    Place::Http(address, certificate) => {
                         let interrupt = Interrupt::new().map_err(Failure::of_the_system)?;
+                        let tls = certificate.as_ref().map(crate::address::certificate).transpose()?;
                         let listener = HttpListener::bind(&address).map_err(|error| Failure::not_bound(&address, &error))?;
+                        let listener = match tls {
+                            Some(tls) => listener.with_tls(tls),
+                            None => listener,
+                        };
                         let url = listener.url("/mcp");
                         let server = demo()?.start_http(listener).map_err(Failure::of_the_system)?;
                         session::print(&format!("{url}\n"));

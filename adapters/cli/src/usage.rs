@@ -20,6 +20,7 @@ usage
   windlass serve                                be the demo server, on standard input and output
   windlass serve --http ADDRESS                 be it over HTTP, at an address such as 127.0.0.1:8080; port 0 takes
                                                 any that is free; its URL is printed, and Ctrl-C ends it
+    --cert FILE --key FILE                      over HTTPS, with this certificate (and its chain) and its key, in PEM
   windlass help | --version
 
 the SERVER
@@ -83,8 +84,15 @@ pub(crate) enum Request {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
     Stdio,
-    /// The address to listen on.
-    Http(String),
+    /// The address to listen on, and what to show to prove who it is.
+    Http(String, Option<Certificate>),
+}
+
+/// Files with a certificate and its key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Certificate {
+    pub(crate) chain: String,
+    pub(crate) key: String,
 }
 
 /// How to get to the server.
@@ -201,7 +209,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
             typed.refuse_client_options()?;
             typed.refuse_rest("serve")?;
             return match server {
-                None => Ok(Invocation::Serve(typed.options.runtime, typed.address.map_or(Place::Stdio, Place::Http))),
+                None => Ok(Invocation::Serve(typed.options.runtime, typed.place()?)),
                 Some(_) => Err("`serve` is a server itself and takes no other server; \
                                 the address to listen on goes after `--http`"
                     .into()),
@@ -223,6 +231,9 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
         }
         other => return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help")),
     };
+    if typed.chain.is_some() || typed.key.is_some() {
+        return Err("`--cert` and `--key` are options of `serve --http`".into());
+    }
     if typed.address.is_some() {
         return Err("`--http` is an option of `serve`; a client takes the server's URL as it is".into());
     }
@@ -274,6 +285,8 @@ struct Typed {
     http_options: Vec<&'static str>,
     /// Where to listen.
     address: Option<String>,
+    chain: Option<String>,
+    key: Option<String>,
 }
 
 impl Typed {
@@ -305,6 +318,8 @@ impl Typed {
                     typed.client_options.push("--timeout");
                 }
                 "--http" => typed.address = Some(value()?.to_owned()),
+                "--cert" => typed.chain = Some(value()?.to_owned()),
+                "--key" => typed.key = Some(value()?.to_owned()),
                 "--header" => {
                     typed.options.http.headers.push(GivenHeader::Line(value()?.to_owned()));
                     typed.http_options.push("--header");
@@ -332,6 +347,20 @@ impl Typed {
             }
         }
         Ok(typed)
+    }
+
+    /// Where the demo server is to be found.
+    fn place(&mut self) -> Result<Place, String> {
+        let certificate = match (self.chain.take(), self.key.take()) {
+            (Some(chain), Some(key)) => Some(Certificate { chain, key }),
+            (None, None) => None,
+            _ => return Err("`--cert` and `--key` go together".into()),
+        };
+        match (self.address.take(), certificate) {
+            (Some(address), certificate) => Ok(Place::Http(address, certificate)),
+            (None, None) => Ok(Place::Stdio),
+            (None, Some(_)) => Err("`--cert` and `--key` need an address to listen on: `--http ADDRESS`".into()),
+        }
     }
 
     /// Takes the server out of the words: a URL among them, or the command after the dashes.
@@ -505,8 +534,15 @@ mod tests {
     #[test]
     fn serving_has_a_runtime_and_a_place_and_nothing_else() {
         assert_eq!(read("serve --runtime mio"), Ok(Invocation::Serve(Runtime::Mio, Place::Stdio)));
-        let http = Place::Http("127.0.0.1:0".into());
+        let http = Place::Http("127.0.0.1:0".into(), None);
         assert_eq!(read("serve --http 127.0.0.1:0"), Ok(Invocation::Serve(Runtime::Blocking, http)));
+        let certificate = Certificate { chain: "c.pem".into(), key: "k.pem".into() };
+        let https = Place::Http("h:1".into(), Some(certificate));
+        assert_eq!(read("serve --http h:1 --cert c.pem --key=k.pem"), Ok(Invocation::Serve(Runtime::Blocking, https)));
+        assert!(complaint("serve --http h:1 --cert c.pem").contains("go together"));
+        assert!(complaint("serve --http h:1 --key k.pem").contains("go together"));
+        assert!(complaint("serve --cert c.pem --key k.pem").contains("--http ADDRESS"));
+        assert!(complaint("list --cert c.pem --key k.pem http://h").contains("`serve --http`"));
         assert!(complaint("serve http://127.0.0.1:0").contains("--http"));
         assert!(complaint("serve --ca x").contains("--ca"));
         assert!(complaint("serve --json").contains("--json"));

@@ -22,8 +22,13 @@ struct Demo {
 
 impl Demo {
     fn start(runtime: &str) -> Self {
+        Self::start_with(&["--runtime", runtime])
+    }
+
+    fn start_with(options: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_windlass"))
-            .args(["serve", "--http", "127.0.0.1:0", "--runtime", runtime])
+            .args(["serve", "--http", "127.0.0.1:0"])
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -284,4 +289,33 @@ fn certificates_are_checked_unless_told_otherwise() {
         }
     }
     std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn the_demo_server_shows_its_certificate() {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let folder = std::env::temp_dir().join(format!("windlass-cli-demo-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str, contents: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, contents).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let certificate = file("certificate.pem", made.cert.pem());
+    let key = file("key.pem", made.key_pair.serialize_pem());
+    for (at, runtime) in RUNTIMES.iter().enumerate() {
+        let demo = Demo::start_with(&["--cert", &certificate, "--key", &key, "--runtime", runtime]);
+        assert!(demo.url.starts_with("https://127.0.0.1:"), "{}", demo.url);
+        let client = RUNTIMES[(at + 1) % RUNTIMES.len()];
+        let run = |words: &[&str]| windlass(&[&["ping", &demo.url, "--runtime", client], words].concat());
+        assert!(run(&["--ca", &certificate]).expect(0).stdout.starts_with("windlass-demo "));
+        assert!(run(&[]).expect(4).stderr.contains("certificate"));
+        demo.interrupt("-INT");
+    }
+    let serve = |certificate: &str, key: &str| {
+        windlass(&["serve", "--http", "127.0.0.1:0", "--cert", certificate, "--key", key]).expect(1).stderr
+    };
+    assert!(serve("/nonexistent.pem", &key).contains("/nonexistent.pem cannot be read"));
+    assert!(serve(&key, &certificate).contains("cannot be used"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -410,7 +410,9 @@ impl<A> Program<Machine> for ClientCore<A> {
             ClientEvent::NotDelivered(error) if self.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
             }
-            ClientEvent::Ready(peer) => self.status().change(|status| status.peer = Some(peer)),
+            ClientEvent::Ready(peer) | ClientEvent::Renewed(peer) => {
+                self.status().change(|status| status.peer = Some(peer))
+            }
             ClientEvent::Closed(reason) => self.status().change(|status| status.closed = Some(reason)),
             // An answer to an input that nobody waits for is ignored by the machine.
             _ => {}

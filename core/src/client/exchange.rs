@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::negotiate::{Phase, is_modern_error};
-use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, Queued, UserCall};
+use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
 use crate::model::{Era, PaginatedParams, ProtocolVersion, ServerCapabilities};
@@ -87,13 +87,14 @@ impl<T> Client<T> {
         }
         let Some(Pending { token, .. }) = self.session.withdraw(number) else { return };
         match token {
+            Call::Probe | Call::Initialize if self.renewing => self.not_renewed(),
             Call::Probe | Call::Initialize => self.close(match error {
                 CallError::Transport(error) => CloseReason::Transport(error),
                 CallError::Http(failure) => CloseReason::Negotiation(NegotiationError::Http(failure)),
                 other => CloseReason::Negotiation(NegotiationError::InvalidAnswer(alloc::format!("{other}"))),
             }),
             Call::Subscribe(call) => self.legacy_subscribe_failed(call, error, now),
-            Call::Renew | Call::Ping | Call::Unheeded => {}
+            Call::Ping | Call::Unheeded => {}
             Call::User(user) => {
                 self.rounds.remove(&user.call);
                 self.fail(user.call, user.token, error);
@@ -144,10 +145,5 @@ impl<T> Client<T> {
             UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
         let timing = self.timing(options);
         self.send(method, params, options, timing, user, now)
-    }
-
-    /// Something for the program that the link noticed.
-    pub(crate) fn report(&mut self, queued: Queued<T>) {
-        self.queue.push_back(queued);
     }
 }

@@ -1,7 +1,7 @@
 //! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
 //! keeps subscriptions and caches results. One program text serves both eras.
 //!
-//! The state of a connection changes in `negotiate` only; the life of a call in this file; what the server asks of
+//! The state of a connection changes in `negotiate` (and `renewal`, which begins it once more) only; the life of a call in this file; what the server asks of
 //! the program is in `input`, subscriptions are in `listen`.
 
 mod cache;
@@ -15,8 +15,9 @@ mod methods;
 mod negotiate;
 mod notification;
 mod pages;
+mod queued;
+mod renewal;
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
@@ -35,8 +36,9 @@ use listen::LegacyListen;
 use negotiate::Phase;
 pub use notification::ServerNotification;
 pub use pages::{PageError, Pages};
+pub(crate) use queued::{Queued, Step};
 
-use crate::error::{CallError, CloseReason, HttpFailure, Refused, SendError};
+use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
@@ -48,6 +50,8 @@ pub(crate) struct Client<T> {
     config: ClientConfig,
     pub(crate) session: Session<Call<T>, InputKey>,
     phase: Phase,
+    /// Whether the negotiation is gone through once more, with a server that has begun anew.
+    renewing: bool,
     peer: Option<Arc<Peer>>,
     /// The members that every modern request carries in its `_meta`, as text.
     request_meta: Vec<u8>,
@@ -73,8 +77,6 @@ pub(crate) enum Call<T> {
     Probe,
     /// `initialize`.
     Initialize,
-    /// `initialize` for another session in place of one that the server has forgotten.
-    Renew,
     /// A keep-alive ping.
     Ping,
     /// A legacy `resources/subscribe` on behalf of a subscription.
@@ -99,80 +101,13 @@ pub(crate) struct UserCall<T> {
     progress: f64,
 }
 
-/// An event that does not borrow from the bytes that came in.
-pub(crate) enum Queued<T> {
-    Ready(Arc<Peer>),
-    Done {
-        call: CallId,
-        token: T,
-        outcome: Result<Json, CallError>,
-    },
-    Input {
-        reply: InputReply,
-        request: Box<crate::model::InputRequest>,
-    },
-    InputCancelled(InputKey),
-    Update {
-        call: CallId,
-        update: Update<'static>,
-    },
-    /// A notification for a legacy subscription.
-    Told {
-        call: CallId,
-        method: String,
-        params: Option<Json>,
-    },
-    Malformed(Malformed),
-    Renewed(Arc<Peer>),
-    ToolLeftOut {
-        name: String,
-        reason: String,
-    },
-    Challenged {
-        reply: ChallengeReply,
-        challenge: Box<HttpFailure>,
-    },
-    NotDelivered(CallError),
-}
-
-impl<T> Queued<T> {
-    /// What to do about it. The JSON that it owns is put where the event can borrow it from.
-    pub(crate) fn lend(self, lent: &mut Option<Json>) -> Step<'_, T> {
-        Step::Event(match self {
-            Self::Ready(peer) => ClientEvent::Ready(peer),
-            Self::Done { call, token, outcome } => {
-                let outcome = outcome.map(|result| lent.insert(result).as_text());
-                ClientEvent::Completed { call, token, outcome }
-            }
-            Self::Input { reply, request } => ClientEvent::Input { reply, request },
-            Self::InputCancelled(key) => ClientEvent::InputCancelled(key),
-            Self::Update { call, update } => return Step::Update { call, update },
-            Self::Told { call, method, params } => {
-                let params = params.map(|params| lent.insert(params).as_text());
-                let update = Update::Notification { method: Cow::Owned(method), params };
-                return Step::Update { call, update };
-            }
-            Self::Malformed(malformed) => ClientEvent::Malformed(malformed),
-            Self::Renewed(peer) => ClientEvent::Renewed(peer),
-            Self::ToolLeftOut { name, reason } => ClientEvent::ToolLeftOut { name, reason },
-            Self::Challenged { reply, challenge } => ClientEvent::Challenged { reply, challenge },
-            Self::NotDelivered(error) => ClientEvent::NotDelivered(error),
-        })
-    }
-}
-
-/// What came of one message.
-pub(crate) enum Step<'a, T> {
-    Event(ClientEvent<'a, T>),
-    Update { call: CallId, update: Update<'a> },
-}
-
 impl<T> Client<T> {
     pub(crate) fn new(config: ClientConfig) -> Self {
         Self {
             session: Session::new(config.limits.clone()),
             config,
             phase: Phase::Idle,
+            renewing: false,
             peer: None,
             request_meta: Vec::new(),
             log_level: None,
@@ -241,6 +176,7 @@ impl<T> Client<T> {
         let peer = match (&self.phase, &self.peer) {
             (Phase::Closed(_), _) => return Err(SendError::Closed),
             (Phase::Ready, Some(peer)) => peer,
+            (_, Some(peer)) if self.renewing => peer,
             _ => return Err(SendError::NotReady),
         };
         gate::check(method, peer)?;
@@ -376,10 +312,6 @@ impl<T> Client<T> {
         }
     }
 
-    fn fail(&mut self, call: CallId, token: T, error: CallError) {
-        self.queue.push_back(Queued::Done { call, token, outcome: Err(error) });
-    }
-
     /// Sends a notification.
     pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), SendError> {
         self.admitted(method)?;
@@ -413,7 +345,6 @@ impl<T> Client<T> {
         match call {
             Call::Probe => self.probe_answered(outcome, now),
             Call::Initialize => self.initialize_answered(outcome, now),
-            Call::Renew => self.renew_answered(outcome, now),
             Call::Ping => {
                 if let Some(keep_alive) = &mut self.keep_alive {
                     keep_alive.answered(now);
@@ -507,7 +438,6 @@ impl<T> Client<T> {
             match pending.token {
                 Call::Probe => self.probe_expired(after, now),
                 Call::Initialize => self.initialize_expired(after),
-                Call::Renew => {}
                 Call::Ping => self.ping_missed(now),
                 Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),
                 Call::Unheeded => {}
@@ -581,21 +511,6 @@ impl<T> Client<T> {
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
         match &self.phase {
             Phase::Closed(reason) => Some(reason),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn next_queued(&mut self) -> Option<Queued<T>> {
-        self.queue.pop_front()
-    }
-
-    /// The token of an open call, for an update.
-    pub(crate) fn token(&self, call: CallId) -> Option<&T> {
-        if let Some(listen) = self.legacy_listens.get(&call) {
-            return Some(listen.token());
-        }
-        match self.session.token(self.rounds.get(&call).copied().unwrap_or(call.0))? {
-            Call::User(user) => Some(&user.token),
             _ => None,
         }
     }

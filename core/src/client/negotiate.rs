@@ -11,6 +11,8 @@
 //!                             ▼                                                  ▼
 //!                           Ready ◄──────────────────────────────────────────── Ready
 //! ```
+//!
+//! A connection that was ready goes through it again when the server has begun anew: see `renewal`.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -85,11 +87,11 @@ impl<T> Client<T> {
         self.initialize(ProtocolVersion::LATEST_LEGACY, now);
     }
 
-    fn may_be_legacy(&self) -> bool {
+    pub(super) fn may_be_legacy(&self) -> bool {
         self.config.negotiation.allows(ProtocolVersion::LATEST_LEGACY)
     }
 
-    fn probe(&mut self, version: ProtocolVersion, probes: u32, now: Instant) {
+    pub(super) fn probe(&mut self, version: ProtocolVersion, probes: u32, now: Instant) {
         self.phase = Phase::Probing { version, probes };
         self.request_meta = self.meta_for(version);
         let meta = core::mem::take(&mut self.request_meta);
@@ -141,7 +143,7 @@ impl<T> Client<T> {
             Ok(result) => match result.decode::<DiscoverResult>() {
                 Ok(discovered) if !discovered.supported_versions.is_empty() => {
                     if discovered.supported_versions.iter().any(|offered| offered == version.as_str()) {
-                        self.modern_ready(version, discovered);
+                        self.modern_ready(version, discovered, now);
                         return;
                     }
                     discovered.supported_versions
@@ -149,6 +151,7 @@ impl<T> Client<T> {
                 _ => return self.not_modern(now),
             },
             Err(error) if error.code == code::UNSUPPORTED_PROTOCOL_VERSION => supported_by(&error),
+            Err(error) if is_modern_error(&error) && self.is_modern() => return self.not_renewed(),
             Err(error) if is_modern_error(&error) => {
                 return self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
             }
@@ -167,7 +170,7 @@ impl<T> Client<T> {
             Phase::Probing { probes: 1, .. } if self.may_be_legacy() && self.given_up.is_none() => {
                 self.initialize(ProtocolVersion::LATEST_LEGACY, now);
             }
-            _ => self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after })),
+            _ => self.initialize_expired(after),
         }
     }
 
@@ -192,21 +195,16 @@ impl<T> Client<T> {
         }
     }
 
-    fn modern_ready(&mut self, version: ProtocolVersion, discovered: DiscoverResult) {
+    fn modern_ready(&mut self, version: ProtocolVersion, discovered: DiscoverResult, now: Instant) {
         let info = discovered.meta.as_ref().and_then(|meta| meta.get::<Implementation>(key::SERVER_INFO));
-        self.ready(Peer {
-            version,
-            capabilities: discovered.capabilities,
-            info,
-            instructions: discovered.instructions,
-        });
+        let instructions = discovered.instructions;
+        self.ready(Peer { version, capabilities: discovered.capabilities, info, instructions }, now);
     }
 
-    fn initialize(&mut self, version: ProtocolVersion, now: Instant) {
+    pub(super) fn initialize(&mut self, version: ProtocolVersion, now: Instant) {
         // After the last probe there is no way back to probing, or a server could go on like that for ever.
         let retried = matches!(self.phase, Phase::Initializing { .. } | Phase::Probing { probes: MOST_PROBES, .. });
         self.phase = Phase::Initializing { retried };
-        self.request_meta.clear();
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
         let sent = self.session.call(
@@ -238,7 +236,7 @@ impl<T> Client<T> {
         self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive =
             self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
-        self.ready(peer);
+        self.ready(peer, now);
     }
 
     fn initialize_refused(&mut self, error: RpcError, retried: bool, now: Instant) {
@@ -251,38 +249,28 @@ impl<T> Client<T> {
                 return self.initialize(legacy, now);
             }
             let modern = common_version(&offered, negotiation, Era::Modern);
-            if negotiation.allows(ProtocolVersion::LATEST) && (modern.is_some() || is_modern_error(&error)) {
+            // One that knew the handshake and does not any more has a reason.
+            let may_be_modern = modern.is_some() || is_modern_error(&error) || self.renewing;
+            if negotiation.allows(ProtocolVersion::LATEST) && may_be_modern {
                 return self.probe(modern.unwrap_or(ProtocolVersion::LATEST), MOST_PROBES, now);
             }
+        }
+        if self.is_modern() {
+            return self.not_renewed();
         }
         self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
     }
 
-    /// The server has forgotten the session: begins another. Calls may be made meanwhile; the link holds them back.
-    pub(crate) fn renew(&mut self, now: Instant) -> Option<i64> {
-        let peer = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready))?;
-        // What the server asked in the old session it does not remember having asked.
-        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
-        let params = InitializeParams::new(peer.version, self.config.capabilities.clone(), self.config.info.clone());
-        let timing = Timing::exactly(self.config.handshake_timeout);
-        self.session.call(Route::Connection, "initialize", &params, Splice::default(), timing, Call::Renew, now).ok()
-    }
-
-    pub(super) fn renew_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
-        let answer: InitializeResult = match outcome.map(JsonText::decode) {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => {
-                let detail = NegotiationError::InvalidAnswer(error.to_string());
-                return self.close(CloseReason::Negotiation(detail));
-            }
-            Err(error) => return self.close(CloseReason::Negotiation(NegotiationError::Refused(error))),
-        };
-        let Some(peer) = self.legacy_peer(answer) else { return };
-        self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
-        self.resubscribe(now);
-        let peer = Arc::new(peer);
-        self.peer = Some(peer.clone());
-        self.queue.push_back(Queued::Renewed(peer));
+    /// The handshake was refused without a word that could be understood. Returns whether the server is asked in another
+    /// way.
+    pub(crate) fn handshake_refused(&mut self, number: i64, now: Instant) -> bool {
+        let Phase::Initializing { retried: false } = self.phase else { return false };
+        if !self.renewing || !self.config.negotiation.allows(ProtocolVersion::LATEST) {
+            return false;
+        }
+        self.session.withdraw(number);
+        self.probe(ProtocolVersion::LATEST, MOST_PROBES, now);
+        true
     }
 
     /// What a handshake says of the server; closes the connection if it names a revision that is not spoken here.
@@ -303,14 +291,23 @@ impl<T> Client<T> {
     }
 
     pub(super) fn initialize_expired(&mut self, after: Duration) {
+        if self.renewing {
+            return self.not_renewed();
+        }
         self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after }));
     }
 
-    fn ready(&mut self, peer: Peer) {
+    fn ready(&mut self, peer: Peer, now: Instant) {
         let peer = Arc::new(peer);
-        self.peer = Some(peer.clone());
+        let before = self.peer.replace(peer.clone());
         self.phase = Phase::Ready;
-        self.queue.push_back(Queued::Ready(peer));
+        if peer.version.era() == Era::Legacy {
+            self.request_meta = Vec::new();
+        }
+        match before.filter(|_| core::mem::take(&mut self.renewing)) {
+            Some(before) => self.renewed(&before, peer, now),
+            None => self.queue.push_back(Queued::Ready(peer)),
+        }
     }
 }
 
@@ -331,7 +328,7 @@ pub(super) fn is_modern_error(error: &RpcError) -> bool {
     )
 }
 
-fn supported_by(error: &RpcError) -> Vec<String> {
+pub(super) fn supported_by(error: &RpcError) -> Vec<String> {
     #[derive(Deserialize)]
     struct Data {
         supported: Vec<String>,

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use serde::Serialize;
 
@@ -11,15 +10,15 @@ use super::http::{HeaderError, HttpClient, HttpServer};
 use super::stdio::{StdioClient, StdioServer};
 #[cfg(feature = "http")]
 use crate::client::ChallengeReply;
-use crate::client::{CallId, CallOptions, ClientEvent, InputReply, InputResponse, Peer};
+use crate::client::{CallId, CallOptions, Client, ClientEvent};
 #[cfg(feature = "http")]
 use crate::codec::http1::Headers;
 use crate::error::{ConnError, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
-use crate::model::{LoggingMessageParams, Notice, SubscriptionFilter};
+use crate::model::LoggingMessageParams;
 use crate::server::{Registry, Reply, ReplyTo, ServerEvent};
-use crate::session::{Counters, RequestKey};
+use crate::session::RequestKey;
 use crate::time::Instant;
 
 /// A server on a stream of its own, or behind an endpoint of HTTP.
@@ -150,43 +149,7 @@ impl<T> From<HttpClient<T>> for AnyClient<T> {
 }
 
 impl<T> AnyClient<T> {
-    /// Starts a call.
-    pub fn call_raw<P: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        either!(self, client => client.call_raw(method, params, options, token, now))
-    }
-
-    /// Begins a subscription.
-    pub fn listen(
-        &mut self,
-        filter: SubscriptionFilter,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        either!(self, client => client.listen(filter, options, token, now))
-    }
-
-    /// Gives up a call.
-    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        either!(self, client => client.cancel(call, reason, now))
-    }
-
-    /// Sends a notification.
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
-        either!(self, client => client.notify::<N>(params, now))
-    }
-
-    /// Answers a request for input.
-    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        either!(self, client => client.respond(reply, answer, now))
-    }
+    client_methods!();
 
     /// Answers a challenge; see [`HttpClient::answer_challenge`]. On other streams there are none.
     #[cfg(feature = "http")]
@@ -202,19 +165,13 @@ impl<T> AnyClient<T> {
         }
     }
 
-    /// Closes the connection. `Closed` is the last event.
-    pub fn close(&mut self, now: Instant) {
-        either!(self, client => client.close(now))
+    /// The role, to do something at a time.
+    fn at(&mut self, now: Instant) -> &mut Client<T> {
+        either!(self, client => client.at(now))
     }
 
-    /// What is known of the server, once it is.
-    pub fn peer(&self) -> Option<&Arc<Peer>> {
-        either!(self, client => client.peer())
-    }
-
-    /// What was ignored so far.
-    pub fn counters(&self) -> Counters {
-        either!(self, client => client.counters())
+    fn role(&self) -> &Client<T> {
+        either!(self, client => client.role())
     }
 
     /// Whether nothing is open.

@@ -154,6 +154,13 @@ impl Talk {
         talk
     }
 
+    /// The client asks once more what the server speaks: nothing has changed.
+    #[track_caller]
+    pub(crate) fn still_modern(&mut self) {
+        let probe = self.request_for("server/discover");
+        self.json(&probe, 200, &probe.result(DISCOVERED));
+    }
+
     /// Answers `initialize`.
     pub(crate) fn initialized(&mut self, initialize: &Request, version: &str, session: Option<&str>) {
         let body = initialize.result(&initialize_result(version));

@@ -64,7 +64,7 @@ fn an_integer_that_readers_understand_differently_is_not_sent() {
         assert_eq!(request.header("Mcp-Param-N"), Some(header));
     }
     for number in ["9007199254740992", "-9007199254740992", "123456789012345678901234567890", "0.5"] {
-        let arguments = Json::parse(&format!(r#"{{"n":{number}}}"#)).unwrap();
+        let arguments = Json::parse(format!(r#"{{"n":{number}}}"#)).unwrap();
         let (refused, _) = talk.call::<CallTool>(&CallToolParams::new("t").with_arguments(arguments));
         assert_eq!(
             talk.failed(refused),

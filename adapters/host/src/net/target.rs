@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use windlass::link::http::{Carrier, HeaderError, HttpClientConfig, UrlError};
 
+#[cfg(feature = "tls")]
+use super::TlsOptions;
 use super::{DialOptions, ProxySettings, Wake};
 use crate::Clock;
 
@@ -66,7 +68,16 @@ impl HttpTarget {
         self
     }
 
-    /// Changes how connections are made: whom to trust, which proxy, how long to try.
+    /// Changes whom to trust and what to show on secured connections. The proxy and all else stay as they are.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn with_tls(mut self, tls: TlsOptions) -> Self {
+        self.dial = self.dial.tls(tls);
+        self
+    }
+
+    /// Changes how connections are made: whom to trust, which proxy, how long to try. It takes the place of all that was said
+    /// before, and of the proxies that the environment names; `with_tls` keeps them.
     #[must_use]
     pub fn dial(mut self, dial: DialOptions) -> Self {
         self.dial = dial;
@@ -85,5 +96,26 @@ impl HttpTarget {
     ) -> Self {
         self.carriage = Some(Carriage(Arc::new(carriage)));
         self
+    }
+}
+
+#[cfg(all(test, feature = "tls"))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn other_trust_keeps_the_proxy() {
+        let proxy = ProxySettings::through("http://proxy.example:3128").unwrap();
+        let dial = DialOptions::new().proxy(proxy).connect_timeout(Duration::from_secs(7));
+        let target = HttpTarget::new("https://example.com/mcp").unwrap().dial(dial);
+        let before = format!("{:?}", (&target.dial.proxy, target.dial.connect_timeout));
+        let target = target.with_tls(TlsOptions::new().danger_accept_any_certificate());
+        assert_eq!(format!("{:?}", (&target.dial.proxy, target.dial.connect_timeout)), before);
+        assert!(before.contains("proxy.example") && before.contains("7s"), "{before}");
+        let trusts_anybody = format!("{:?}", TlsOptions::new().danger_accept_any_certificate());
+        assert_eq!(format!("{:?}", target.dial.tls), trusts_anybody);
+        assert_ne!(format!("{:?}", TlsOptions::new()), trusts_anybody);
     }
 }

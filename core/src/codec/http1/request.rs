@@ -1,6 +1,5 @@
 //! The head of a request.
 
-use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 
 use super::body::Framing;
@@ -12,7 +11,7 @@ use super::{Headers, HttpFault, Repeated, Version, is_host, is_target};
 #[non_exhaustive]
 pub struct RequestHead {
     /// The method, with its case: `POST`.
-    pub method: Cow<'static, str>,
+    pub method: String,
     /// What is asked for, path and query, as it was sent: `/mcp?x=1`. To a proxy this is a whole URL.
     pub target: String,
     /// What the client speaks. A response to [`Version::Http10`] must not be chunked.
@@ -37,10 +36,7 @@ impl RequestHead {
             let headers = head::collect_headers(parsed.headers);
             check_host(version, &headers)?;
             let framing = Framing::of_request(version, &headers)?;
-            let method = match parsed.method.unwrap_or_default() {
-                "POST" => Cow::Borrowed("POST"),
-                other => Cow::Owned(other.to_string()),
-            };
+            let method = parsed.method.unwrap_or_default().to_string();
             Ok(Self { method, target: target.to_string(), version, headers, framing })
         })
     }

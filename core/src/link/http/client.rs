@@ -11,6 +11,7 @@
 //!  lending    from messages to events that borrow
 //!  redirects  where the endpoint is, and where it has moved
 //!  failing    from failures to what they mean: another era, another session, another try
+//!  renewing   beginning anew with a server that has
 //!  streams    streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
 //!  closing    the last words
 //! ```
@@ -29,6 +30,7 @@ mod one_shot;
 mod pool;
 mod receiving;
 mod redirects;
+mod renewing;
 mod request;
 mod sending;
 mod streams;

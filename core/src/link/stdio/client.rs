@@ -1,18 +1,11 @@
 //! The client's end of the stream.
 
-use alloc::sync::Arc;
-
-use serde::Serialize;
-
 use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
-use crate::client::{CallId, CallOptions, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, Step};
-use crate::error::{CloseReason, Refused, SendError};
+use crate::client::{Client, ClientConfig, ClientEvent, Step};
+use crate::error::CloseReason;
 use crate::json::Json;
-use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
-use crate::model::{Method, Notice, SubscriptionFilter};
-use crate::session::Counters;
 use crate::time::{Instant, earliest};
 
 /// An MCP client on one byte stream. `T` is the token that goes in with a call and comes back with its completion.
@@ -55,74 +48,16 @@ impl<T> StdioClient<T> {
         }
     }
 
-    /// Starts a call.
-    pub fn call<M: Method>(
-        &mut self,
-        params: &M::Params,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.call_raw(M::NAME, params, options, token, now)
-    }
+    client_methods!();
 
-    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
-    pub fn call_raw<P: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
+    /// The role, to do something at a time.
+    pub(crate) fn at(&mut self, now: Instant) -> &mut Client<T> {
         self.now = now;
-        self.client.call(method, params, options, token, now)
+        &mut self.client
     }
 
-    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
-    pub fn listen(
-        &mut self,
-        filter: SubscriptionFilter,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.client.listen(filter, options, token, now)
-    }
-
-    /// Gives up a call. It completes as cancelled, unless its answer was faster.
-    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        self.now = now;
-        self.client.cancel(call, reason, now);
-    }
-
-    /// Sends a notification.
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
-        self.now = now;
-        self.client.notify(N::NAME, params)
-    }
-
-    /// Answers a request for input.
-    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        self.now = now;
-        self.client.respond(reply, answer, now);
-    }
-
-    /// Closes the connection. Open calls complete; `Closed` is the last event.
-    pub fn close(&mut self, now: Instant) {
-        self.now = now;
-        self.client.close(CloseReason::Requested);
-    }
-
-    /// What is known of the server, once it is.
-    pub fn peer(&self) -> Option<&Arc<Peer>> {
-        self.client.peer()
-    }
-
-    /// What was ignored so far.
-    pub fn counters(&self) -> Counters {
-        self.client.counters()
+    pub(crate) fn role(&self) -> &Client<T> {
+        &self.client
     }
 
     /// Whether nothing is open: no call, no request, no timer, no byte to write.

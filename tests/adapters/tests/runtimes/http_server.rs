@@ -95,7 +95,7 @@ impl Drop for HandWritten {
 impl State {
     fn converse(&self, stream: &TcpStream) -> io::Result<()> {
         let mut reader = BufReader::new(stream);
-        while let Some((verb, message)) = read_request(&mut reader)? {
+        while let Some(Request { verb, message, .. }) = read_request(&mut reader)? {
             let name = message["params"]["name"].as_str().unwrap_or_default();
             if self.always || name == "ugly" {
                 self.begun.fetch_add(1, Ordering::SeqCst);
@@ -133,9 +133,16 @@ impl State {
     }
 }
 
-/// The next request: its method, and the message in it.
-fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(String, Value)>> {
-    let (mut verb, mut length) = (String::new(), 0);
+/// A request of HTTP.
+pub(crate) struct Request {
+    pub(crate) verb: String,
+    pub(crate) session: Option<String>,
+    pub(crate) message: Value,
+}
+
+/// The next request.
+pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let (mut verb, mut session, mut length) = (String::new(), None, 0);
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 {
@@ -148,13 +155,16 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(String, Value)>
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or(0);
         }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("mcp-session-id:") {
+            session = Some(value.trim().to_owned());
+        }
         if line.is_empty() {
             break;
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Some((verb, serde_json::from_slice(&body).unwrap_or_default())))
+    Ok(Some(Request { verb, session, message: serde_json::from_slice(&body).unwrap_or_default() }))
 }
 
 /// Says something; that nobody listens any more is no reason to fail. Returns whether somebody does.

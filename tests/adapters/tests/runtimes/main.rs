@@ -5,6 +5,7 @@
 #![allow(clippy::duplicate_mod)]
 
 mod certificates;
+mod changing_server;
 mod http_party;
 mod http_server;
 mod peers;
@@ -17,6 +18,8 @@ macro_rules! cases {
     () => {
         #[path = "cases/answering_wrongly.rs"]
         mod answering_wrongly;
+        #[path = "cases/beginning_anew.rs"]
+        mod beginning_anew;
         #[path = "cases/calling_back.rs"]
         mod calling_back;
         #[path = "cases/cancelling.rs"]

@@ -64,6 +64,7 @@ impl<T> Exchanges<T> {
         self.closing = Closing::Delivering { until: self.now + self.http.close_timeout };
         self.parked.clear();
         self.mismatches.clear();
+        self.suspects.clear();
         self.fallback = None;
         self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
         let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && matches!(self.gate, Gate::Open);

@@ -23,8 +23,10 @@ pub(super) struct Exchange {
     pub(super) failure: Option<HttpFailure>,
     /// The type of a body that is not the one that was asked for.
     pub(super) wrong_type: Option<String>,
-    /// Which of the client's sessions and credentials it was sent with.
-    pub(super) session: Option<u32>,
+    /// Whether it was sent in a session.
+    pub(super) in_session: bool,
+    /// Which of the client's beginnings and credentials it was sent with.
+    pub(super) beginning: u32,
     pub(super) credentials: u32,
     pub(super) redirects: u32,
     /// Whether it went where the program said, or where that has moved for good.
@@ -99,7 +101,8 @@ impl Exchange {
             body: Body::default(),
             failure: None,
             wrong_type: None,
-            session: None,
+            in_session: false,
+            beginning: 0,
             credentials: 0,
             redirects: 0,
             settled: true,
@@ -113,7 +116,8 @@ impl Exchange {
     /// The same, with another request in place of the one that was made.
     pub(super) fn with_request(self, request: HttpRequest) -> Self {
         Self {
-            session: self.session,
+            in_session: self.in_session,
+            beginning: self.beginning,
             redirects: self.redirects,
             settled: self.settled,
             challenged: self.challenged,

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use serde::Serialize;
 
@@ -12,19 +13,16 @@ use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
 use super::lending::Prepared;
 use super::redirects::Moved;
+use super::renewing::Suspect;
 use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
-use crate::client::{
-    CallId, CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, InputReply, InputResponse, Peer,
-};
+use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::Headers;
-use crate::error::{CloseReason, ConnError, Refused, SendError};
+use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
-use crate::jsonrpc::RpcError;
-use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
-use crate::session::Counters;
+use crate::model::ProtocolVersion;
 use crate::table::Table;
 use crate::time::{Instant, earliest};
 
@@ -69,9 +67,14 @@ pub struct Exchanges<T> {
     pub(super) gate: Gate,
     /// Messages that were taken back, to be sent before all others.
     pub(super) parked: VecDeque<Parked>,
-    /// The session's id, and how many there were.
+    /// Calls that were refused as if the server had changed, until it is known whether it has.
+    pub(super) suspects: Vec<Suspect>,
+    /// When one was last a reason to ask the server.
+    pub(super) suspected_at: Option<Instant>,
+    /// The session's id.
     pub(super) session: Option<String>,
-    pub(super) sessions: u32,
+    /// How often client and server have begun anew.
+    pub(super) beginnings: u32,
     pub(super) credentials: u32,
     pub(super) transport: Transport,
     pub(super) fallback: Option<Fallback>,
@@ -84,7 +87,7 @@ pub struct Exchanges<T> {
     pub(super) unsent_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
-    only_call: bool,
+    pub(super) only_call: bool,
     pub(super) prepared: Option<Prepared<T>>,
     pub(super) lent: Option<Json>,
 }
@@ -130,8 +133,10 @@ impl<T> Exchanges<T> {
             controls: VecDeque::new(),
             gate: Gate::Open,
             parked: VecDeque::new(),
+            suspects: Vec::new(),
+            suspected_at: None,
             session: None,
-            sessions: 0,
+            beginnings: 0,
             credentials: 0,
             transport: Transport::Streamable,
             fallback: None,
@@ -162,59 +167,7 @@ impl<T> Exchanges<T> {
         Ok(exchanges)
     }
 
-    /// Starts a call.
-    pub fn call<M: Method>(
-        &mut self,
-        params: &M::Params,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.call_raw(M::NAME, params, options, token, now)
-    }
-
-    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
-    pub fn call_raw<P: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.client.call(method, params, options, token, now)
-    }
-
-    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
-    pub fn listen(
-        &mut self,
-        filter: SubscriptionFilter,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.client.listen(filter, options, token, now)
-    }
-
-    /// Gives up a call. It completes as cancelled, unless its answer was faster.
-    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        self.now = now;
-        self.client.cancel(call, reason, now);
-    }
-
-    /// Sends a notification.
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
-        self.now = now;
-        self.client.notify(N::NAME, params)
-    }
-
-    /// Answers a request for input.
-    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        self.now = now;
-        self.client.respond(reply, answer, now);
-    }
+    client_methods!();
 
     /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
     /// request is made once more; without, it fails with what the server said.
@@ -237,20 +190,14 @@ impl<T> Exchanges<T> {
         checked
     }
 
-    /// Closes the connection. Open calls complete; `Closed` is the last event.
-    pub fn close(&mut self, now: Instant) {
+    /// The role, to do something at a time.
+    pub(super) fn at(&mut self, now: Instant) -> &mut Client<T> {
         self.now = now;
-        self.client.close(CloseReason::Requested);
+        &mut self.client
     }
 
-    /// What is known of the server, once it is.
-    pub fn peer(&self) -> Option<&Arc<Peer>> {
-        self.client.peer()
-    }
-
-    /// What was ignored so far.
-    pub fn counters(&self) -> Counters {
-        self.client.counters()
+    pub(super) fn role(&self) -> &Client<T> {
+        &self.client
     }
 
     /// Whether nothing is open: no call, no request, no timer, nothing to send. A stream on which the server may speak

@@ -6,7 +6,6 @@ use super::body::Form;
 use super::exchange::{Asked, Ending, Exchange, Purpose, Stage};
 use super::exchanges::{Control, Exchanges};
 use super::request;
-use super::sending::Gate;
 use super::streams::Transport;
 use crate::client::{ChallengeReply, Client, Queued};
 use crate::error::{CallError, HttpFailure};
@@ -68,11 +67,17 @@ impl<T> Exchanges<T> {
                 _ => self.fail_call(number, CallError::Http(failure)),
             };
         }
-        if status == 404 && exchange.session.is_some() {
+        if status == 404 && exchange.in_session {
             return self.session_lost(&exchange);
         }
-        let renewing = matches!(self.gate, Gate::Renewing { .. });
+        let renewing = self.client.is_renewing();
         let may_be_older = (400..500).contains(&status) && !matches!(status, 401 | 403 | 408 | 429);
+        if asked.method == "initialize" && may_be_older && error.is_none() && renewing {
+            if !self.client.handshake_refused(number, self.now) {
+                self.fail_call(number, CallError::Http(failure));
+            }
+            return;
+        }
         if asked.method == "initialize" && may_be_older && !renewing {
             let says_more =
                 error.as_ref().is_some_and(|error| Client::<T>::shows_modern(error) || error.data.is_some());
@@ -80,6 +85,10 @@ impl<T> Exchanges<T> {
                 let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
                 return self.fall_back(number, exchange.request.body.clone(), error);
             }
+        }
+        if asked.method != "initialize" && self.is_suspicious(&exchange, status, error.as_ref()) {
+            let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
+            return self.suspect(&exchange, error);
         }
         if let (Some(error), false) = (error, matches!(status, 401 | 403)) {
             let modern = self.client.is_ready_in(Era::Modern);
@@ -157,20 +166,8 @@ impl<T> Exchanges<T> {
         self.fail_call(asked.number, CallError::NoResponse { id: asked.number, detail });
     }
 
-    fn may_repeat(&self, asked: &Asked) -> bool {
+    pub(super) fn may_repeat(&self, asked: &Asked) -> bool {
         !asked.repeated && request::is_repeatable(&asked.method, asked.name.as_deref(), &self.tools)
-    }
-
-    /// The server does not know the session any more.
-    fn session_lost(&mut self, exchange: &Exchange) {
-        let Purpose::Request(asked) = &exchange.purpose else { return };
-        let repeats = self.may_repeat(asked) && self.repeat(asked.number, &exchange.request.body);
-        if exchange.session == Some(self.sessions) {
-            self.renew();
-        }
-        if !repeats {
-            self.fail_call(asked.number, CallError::SessionLost);
-        }
     }
 
     /// Asks the program for other credentials, if the server wants them and the program has them to give. Returns whether

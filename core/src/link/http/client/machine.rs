@@ -1,7 +1,6 @@
 //! The exchanges on connections of HTTP/1.1.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use serde::Serialize;
 
@@ -10,13 +9,11 @@ use super::config::{HeaderError, HttpClientConfig};
 use super::exchange::ExchangeId;
 use super::exchanges::{Control, Exchanges};
 use super::pool::{Answers, Pool, PoolOutput};
-use crate::client::{CallId, CallOptions, ChallengeReply, ClientConfig, ClientEvent, InputReply, InputResponse, Peer};
+use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::{Headers, ResponseHead};
-use crate::error::{ConnError, Refused, SendError};
-use crate::jsonrpc::RpcError;
+use crate::error::{ConnError, Refused};
 use crate::machine::{ConnId, Machine, Output, Sealed, Target};
-use crate::model::{Method, Notice, ProtocolVersion, SubscriptionFilter};
-use crate::session::Counters;
+use crate::model::ProtocolVersion;
 use crate::time::{Instant, earliest};
 
 /// An MCP client over HTTP. `T` is the token that goes in with a call and comes back with its completion.
@@ -74,60 +71,7 @@ impl<T> HttpClient<T> {
         Self { carrier: Some(carrier), ..Self::new(config, http, now) }
     }
 
-    /// Starts a call.
-    pub fn call<M: Method>(
-        &mut self,
-        params: &M::Params,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.exchanges.call::<M>(params, options, token, now)
-    }
-
-    /// Starts a call of a method that has no type here: one of an extension, or one with parameters at hand as JSON.
-    pub fn call_raw<P: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.exchanges.call_raw(method, params, options, token, now)
-    }
-
-    /// Begins a subscription, in either era. It is a call that stays open until it is cancelled or the server ends it.
-    pub fn listen(
-        &mut self,
-        filter: SubscriptionFilter,
-        options: &CallOptions,
-        token: T,
-        now: Instant,
-    ) -> Result<CallId, Refused<T>> {
-        self.now = now;
-        self.exchanges.listen(filter, options, token, now)
-    }
-
-    /// Gives up a call. It completes as cancelled, unless its answer was faster.
-    pub fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        self.now = now;
-        self.exchanges.cancel(call, reason, now);
-    }
-
-    /// Sends a notification.
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Instant) -> Result<(), SendError> {
-        self.now = now;
-        self.exchanges.notify::<N>(params, now)
-    }
-
-    /// Answers a request for input.
-    pub fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        self.now = now;
-        self.exchanges.respond(reply, answer, now);
-    }
+    client_methods!();
 
     /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
     /// request is made once more; without, it fails with what the server said.
@@ -141,20 +85,14 @@ impl<T> HttpClient<T> {
         self.exchanges.answer_challenge(reply, headers, now)
     }
 
-    /// Closes the connection. Open calls complete; `Closed` is the last event.
-    pub fn close(&mut self, now: Instant) {
+    /// The role, to do something at a time.
+    pub(crate) fn at(&mut self, now: Instant) -> &mut Client<T> {
         self.now = now;
-        self.exchanges.close(now);
+        self.exchanges.at(now)
     }
 
-    /// What is known of the server, once it is.
-    pub fn peer(&self) -> Option<&Arc<Peer>> {
-        self.exchanges.peer()
-    }
-
-    /// What was ignored so far.
-    pub fn counters(&self) -> Counters {
-        self.exchanges.counters()
+    pub(crate) fn role(&self) -> &Client<T> {
+        self.exchanges.role()
     }
 
     /// Whether nothing is open: no call, no request, no timer, no byte to write. A stream on which the server may speak

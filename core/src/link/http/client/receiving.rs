@@ -10,7 +10,7 @@ use super::exchange::{self, Asked, Exchange, Purpose, Stage};
 use super::exchanges::Exchanges;
 use super::lending::{Place, prepared};
 use super::request;
-use super::sending::{Gate, Mismatch};
+use super::sending::Mismatch;
 use super::streams::Transport;
 use super::tools::Listing;
 use crate::client::Queued;
@@ -139,6 +139,12 @@ impl<T> Exchanges<T> {
         let listing = self.listing(id, &mut place);
         let batches = self.client.spoken().is_some_and(|version| version.allows_batches());
         let was_ready = self.client.is_ready_in(Era::Legacy);
+        let number = self.exchanges.get(&id).and_then(|exchange| exchange.number());
+        let renewal = self.renewal().filter(|renewal| Some(renewal.number) == number);
+        if renewal.is_some() {
+            // What was written before the answer is of the old beginning.
+            self.park_written();
+        }
         let modern = self.client.is_ready_in(Era::Modern);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         let texts = &exchange.body.texts[..];
@@ -183,10 +189,11 @@ impl<T> Exchanges<T> {
                 self.tools_listed(number, listing.next_cursor);
             }
         }
-        let renewed = matches!(self.gate, Gate::Renewing { number } if answered == Some(number));
-        if self.client.is_ready_in(Era::Legacy) && (!was_ready || renewed) {
+        if let Some(renewal) = renewal.filter(|_| !self.client.is_renewing() && self.client.closed().is_none()) {
+            self.renewal_over(renewal);
+        }
+        if self.client.is_ready_in(Era::Legacy) && !was_ready {
             self.session = self.exchanges.get_mut(&id).and_then(|exchange| exchange.granted.take());
-            self.sessions += 1;
             self.handshake_over();
         }
     }

@@ -1,9 +1,9 @@
 //! From messages to exchanges, in the right order.
 //!
 //! ```text
-//!            the server has forgotten the session
+//!            the server has begun anew
 //!   Open ─────────────────────────────────────────▶ Renewing
-//!    │ ▲                                               │
+//!    │ ▲ ◀───── it is modern, or nothing is new ───────┤
 //!    │ │ notifications/initialized has arrived         │ initialize is answered
 //!    │ └──────────── Announcing ◀── Listening ◀────────┤
 //!    │                              (one second        │
@@ -18,6 +18,7 @@ use core::time::Duration;
 
 use super::exchange::{Asked, Exchange, Purpose, Tries};
 use super::exchanges::Exchanges;
+use super::renewing::Renewal;
 use super::request::{self, Common, Kind};
 use super::streams::Transport;
 use crate::error::CallError;
@@ -42,8 +43,8 @@ pub(super) enum Gate {
     Listening { until: Instant },
     /// The server's word that it knows that the session is complete.
     Announcing,
-    /// Another session.
-    Renewing { number: i64 },
+    /// What comes of beginning anew, by the request of the handshake that is on its way.
+    Renewing(Renewal),
 }
 
 /// A message that waits for the gate to open.
@@ -71,6 +72,9 @@ impl Gate {
 impl<T> Exchanges<T> {
     /// Sends the next message. Returns whether there was one.
     pub(super) fn send_next(&mut self) -> bool {
+        if let Gate::Renewing(renewal) = self.gate {
+            return self.go_on_renewing(renewal);
+        }
         // A server that reads nothing is not given more, so that calls are refused in time.
         if !matches!(self.gate, Gate::Open) || self.unsent_bytes > self.client.session.limits.outbox_soft_bytes {
             return false;
@@ -100,16 +104,17 @@ impl<T> Exchanges<T> {
             return;
         };
         let handshake = message.method == "initialize";
+        let renewing = matches!(self.gate, Gate::Renewing(_));
         let (url, streamable) = match &self.transport {
             Transport::Streamable => (self.endpoint("POST"), true),
             Transport::Events { endpoint } => (endpoint.clone(), false),
         };
         let common = Common {
             version: self.client.spoken().filter(|_| streamable && !handshake),
-            session: self.session.as_deref().filter(|_| streamable && !handshake),
+            session: self.session.as_deref().filter(|_| streamable && !handshake && !renewing),
             extra: &self.http.headers,
         };
-        let session = common.session.map(|_| self.sessions);
+        let in_session = common.session.is_some();
         let request = match (request::post(url, frame, &message, &common, &self.tools), &message.kind) {
             (Ok(request), _) => request,
             (Err(why), Kind::Request(number)) => {
@@ -132,7 +137,8 @@ impl<T> Exchanges<T> {
             Kind::Notification | Kind::Answer => Purpose::Message { announces: request.body == INITIALIZED },
         };
         let mut exchange = Exchange::new(purpose, request);
-        exchange.session = session;
+        exchange.in_session = in_session;
+        exchange.beginning = self.beginnings;
         exchange.settled = streamable;
         if !matches!(exchange.purpose, Purpose::Request(_)) {
             exchange.deadline = Some(self.now + self.http.message_timeout);
@@ -183,33 +189,6 @@ impl<T> Exchanges<T> {
         }
     }
 
-    /// The server has forgotten the session: begins another, while everything else waits.
-    pub(super) fn renew(&mut self) {
-        if !matches!(self.gate, Gate::Open) || self.client.closed().is_some() {
-            return;
-        }
-        while let Some(frame) = self.take_frame() {
-            self.parked.push_back(Parked { frame, repeated: false });
-        }
-        self.drop_listener();
-        if let Some(number) = self.client.renew(self.now) {
-            self.gate = Gate::Renewing { number };
-            if let Some(frame) = self.take_frame() {
-                self.post(frame, false);
-            }
-        }
-    }
-
-    /// There is no other session to be had now. What waited for it fails; the next call tries again.
-    fn renewal_failed(&mut self, error: &CallError) {
-        self.gate = Gate::Open;
-        for Parked { frame, .. } in core::mem::take(&mut self.parked) {
-            if let Some((request::Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(&frame) {
-                self.client.call_failed(number, error.clone(), self.now);
-            }
-        }
-    }
-
     /// Makes a request again, under another id. Returns whether that could be done.
     pub(super) fn repeat(&mut self, number: i64, frame: &[u8]) -> bool {
         let Some(renumbered) = self.client.reissue(number) else { return false };
@@ -224,10 +203,11 @@ impl<T> Exchanges<T> {
         if let Some(mismatch) = self.mismatches.remove(&number) {
             self.mismatch_stays(mismatch);
         }
-        if matches!(self.gate, Gate::Renewing { number: renewal } if renewal == number) {
+        let renewal = matches!(self.gate, Gate::Renewing(renewal) if renewal.number == number);
+        self.client.call_failed(number, error.clone(), self.now);
+        if renewal {
             self.renewal_failed(&error);
         }
-        self.client.call_failed(number, error, self.now);
     }
 
     /// Nobody waits for a call any more.

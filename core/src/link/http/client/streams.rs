@@ -80,7 +80,8 @@ impl<T> Exchanges<T> {
         let url = self.endpoint("GET");
         let request = request::get(url, last.as_deref(), &self.common());
         let listens = matches!(exchange.purpose, Purpose::Listen(_));
-        exchange.session = self.session.as_ref().map(|_| self.sessions);
+        exchange.in_session = self.session.is_some();
+        exchange.beginning = self.beginnings;
         exchange.request = request.into();
         exchange.stage = Stage::Asked;
         exchange.redirects = 0;

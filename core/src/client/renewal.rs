@@ -1,0 +1,182 @@
+//! Beginning anew with a server that has: one that has forgotten the session, or that speaks another revision than it did.
+//!
+//! The negotiation is gone through once more while the connection counts as ready. Calls may be made meanwhile; the link
+//! holds them back, and [`Client::rewritten`] makes of them what the revision of then wants.
+
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::cache::Cache;
+use super::negotiate::{Phase, is_modern_error, supported_by};
+use super::{Call, CallOptions, Client, Peer, Queued, gate};
+use crate::error::CallError;
+use crate::json::{JsonText, MOST_LEVELS, members};
+use crate::jsonrpc::{Message, Parsed, RpcError, Splice, code, encode_request, parse};
+use crate::limits::Limits;
+use crate::model::{Era, ProtocolVersion, key};
+use crate::time::Instant;
+
+impl<T> Client<T> {
+    /// Begins anew: a modern server is probed, a legacy one asked for another session. Returns whether that was possible.
+    pub(crate) fn renew(&mut self, now: Instant) -> bool {
+        let Some(peer) = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready)) else { return false };
+        self.renewing = true;
+        // What the server asked in the old session it does not remember having asked.
+        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
+        match peer.version.era() {
+            Era::Modern => self.probe(peer.version, 1, now),
+            Era::Legacy => self.initialize(peer.version, now),
+        }
+        true
+    }
+
+    pub(crate) fn is_renewing(&self) -> bool {
+        self.renewing && self.closed().is_none()
+    }
+
+    /// The request of the handshake that is open.
+    pub(crate) fn handshake(&self) -> Option<i64> {
+        self.session.find(|call| matches!(call, Call::Probe | Call::Initialize))
+    }
+
+    /// Whether a refusal, with the error in it if there is one, speaks for a server that is not of the era that it was, or
+    /// not in the same revision. It is a reason to ask, no proof.
+    pub(crate) fn may_have_changed(&self, error: Option<&RpcError>) -> bool {
+        let Some(peer) = &self.peer else { return false };
+        if peer.version.era() == Era::Legacy {
+            return self.config.negotiation.allows(ProtocolVersion::LATEST) && error.is_some_and(is_modern_error);
+        }
+        let still_modern = match error.map(|error| (error.code, error)) {
+            Some((code::UNSUPPORTED_PROTOCOL_VERSION, error)) => {
+                supported_by(error).iter().any(|offered| offered == peer.version.as_str())
+            }
+            // What a modern server says of a call that it does not like.
+            Some((
+                code::HEADER_MISMATCH
+                | code::MISSING_REQUIRED_CLIENT_CAPABILITY
+                | code::PARSE_ERROR
+                | code::METHOD_NOT_FOUND
+                | code::INVALID_PARAMS
+                | code::INTERNAL_ERROR,
+                _,
+            )) => true,
+            _ => false,
+        };
+        !still_modern && self.may_be_legacy()
+    }
+
+    /// There is nothing new to be had now: everything stays as it was.
+    pub(super) fn not_renewed(&mut self) {
+        self.renewing = false;
+        self.phase = Phase::Ready;
+        if let Some(version) = self.peer.as_ref().map(|peer| peer.version).filter(|it| it.era() == Era::Modern) {
+            self.request_meta = self.meta_for(version);
+        }
+    }
+
+    /// The negotiation has been gone through once more.
+    pub(super) fn renewed(&mut self, before: &Peer, peer: Arc<Peer>, now: Instant) {
+        let era = peer.version.era();
+        if era == Era::Modern && before.version == peer.version {
+            // It was a false alarm.
+            return;
+        }
+        self.cache = Cache::default();
+        for (call, gathering) in core::mem::take(&mut self.gathering) {
+            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.fail(call, gathering.into_token(), CallError::SessionLost);
+        }
+        if era == Era::Modern {
+            self.keep_alive = None;
+            for (call, listen) in core::mem::take(&mut self.legacy_listens) {
+                self.fail(call, listen.into_token(), CallError::SessionLost);
+            }
+        } else {
+            self.resubscribe(now);
+        }
+        self.queue.push_back(Queued::Renewed(peer));
+    }
+
+    /// A request of the program's that was written for another revision, as the one of now wants it. None if it has no
+    /// such request, or if it cannot be asked for any more.
+    pub(crate) fn rewritten(&mut self, number: i64, frame: &[u8]) -> Option<Vec<u8>> {
+        let modern = self.is_modern();
+        if !matches!(self.session.token(number), Some(Call::User(_))) {
+            return None;
+        }
+        let ours = Limits { nesting: usize::MAX, ..Limits::default() };
+        let Ok(Parsed::Message(Message::Request { method, params, .. })) = parse(frame, &ours) else { return None };
+        let method = match (&*method, modern) {
+            ("ping", true) => "server/discover",
+            ("server/discover", false) => "ping",
+            (other, _) => other,
+        };
+        gate::check(method, self.peer.as_deref()?).ok()?;
+        let params = OldParams::read(params)?;
+        let mut meta = Vec::new();
+        for (name, value) in &params.meta {
+            if !meta.is_empty() {
+                meta.push(b',');
+            }
+            crate::json::write_json(&mut meta, name).ok()?;
+            meta.push(b':');
+            meta.extend_from_slice(value.as_str().as_bytes());
+        }
+        self.write_meta(&mut meta, modern, None, None);
+        let mut frame = Vec::new();
+        encode_request(&mut frame, number, method, &params, Splice { members: b"", meta: &meta }).ok()?;
+        let timing = self.timing(&CallOptions::new());
+        let handled = gate::runs_a_handler(method).filter(|_| modern);
+        let retry = handled.map(|method| self.spare_retries.fill(method, &frame, timing));
+        if let Some(Call::User(user)) = self.session.token_mut(number) {
+            (user.retry, user.cache) = (retry, None);
+        }
+        frame.pop();
+        Some(frame)
+    }
+}
+
+/// The parameters of a request without what its revision wanted in them.
+struct OldParams<'a> {
+    own: Vec<(Cow<'a, str>, JsonText<'a>)>,
+    meta: Vec<(Cow<'a, str>, JsonText<'a>)>,
+}
+
+impl<'a> OldParams<'a> {
+    /// None if they belong to a round of a call that the server does not know of any more.
+    fn read(params: Option<JsonText<'a>>) -> Option<Self> {
+        const WANTED: [&str; 4] = [key::PROTOCOL_VERSION, key::CLIENT_INFO, key::CLIENT_CAPABILITIES, key::LOG_LEVEL];
+        let (mut own, mut inner) = (Vec::new(), None);
+        members(params.unwrap_or(JsonText::EMPTY_OBJECT).as_str(), MOST_LEVELS, |name, value| match &*name {
+            "_meta" => inner = Some(value),
+            _ => own.push((name, value)),
+        })
+        .ok()?;
+        if own.iter().any(|(name, _)| matches!(&**name, "inputResponses" | "requestState")) {
+            return None;
+        }
+        let mut meta = Vec::new();
+        if let Some(inner) = inner {
+            members(inner.as_str(), MOST_LEVELS, |name, value| {
+                if !WANTED.contains(&&*name) {
+                    meta.push((name, value));
+                }
+            })
+            .ok()?;
+        }
+        Some(Self { own, meta })
+    }
+}
+
+impl Serialize for OldParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.own.len()))?;
+        for (name, value) in &self.own {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}

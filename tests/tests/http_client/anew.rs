@@ -1,0 +1,363 @@
+//! Servers that begin anew in another era, behind the same address.
+
+use std::time::Duration;
+
+use windlass::client::{CallOptions, Negotiation};
+use windlass::model::{
+    CallTool, CallToolParams, EmptyParams, ListTools, PaginatedParams, Ping, ProtocolVersion, SubscriptionFilter,
+};
+
+use crate::talk::{DISCOVERED, Request, Talk, config, http};
+
+const TOOLS: &str = r#"{"resultType":"complete","tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"do","inputSchema":{"type":"object"}}]}"#;
+
+fn list(talk: &mut Talk) -> (u32, Request) {
+    let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
+    (number, talk.request())
+}
+
+fn call(talk: &mut Talk, tool: &str) -> (u32, Request) {
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new(tool));
+    (number, talk.request())
+}
+
+/// A client of a modern server that has listed its tools.
+fn modern() -> Talk {
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::modern_with(config(), http);
+    let (_, listing) = list(&mut talk);
+    talk.json(&listing, 200, &listing.result(TOOLS));
+    talk
+}
+
+/// A client of either era, whose server speaks the legacy one and has told its tools.
+fn legacy() -> Talk {
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::new(config(), http);
+    let probe = talk.request();
+    talk.plain(&probe, 404, "");
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s1"));
+    let announcement = talk.request();
+    talk.plain(&announcement, 202, "");
+    let (_, listing) = list(&mut talk);
+    talk.json(&listing, 200, &listing.result(TOOLS));
+    talk
+}
+
+/// The probe is refused as a legacy server refuses it, and the handshake is gone through.
+#[track_caller]
+fn becomes_legacy(talk: &mut Talk, session: Option<&str>) {
+    let probe = talk.request_for("server/discover");
+    assert_eq!(probe.header("mcp-session-id"), None);
+    talk.plain(&probe, 400, "Mcp-Session-Id is missing");
+    let initialize = talk.request_for("initialize");
+    assert_eq!((initialize.header("mcp-protocol-version"), initialize.header("mcp-session-id")), (None, None));
+    talk.initialized(&initialize, "2025-06-18", session);
+    let announcement = talk.request();
+    assert_eq!(announcement.says(), "notifications/initialized", "{}", talk.transcript);
+    talk.plain(&announcement, 202, "");
+}
+
+#[test]
+fn a_modern_server_that_is_legacy_now() {
+    let not_initialized = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Mcp-Session-Id header is required; send initialize first"}}"#;
+    let unsupported = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}}"#;
+    for (status, body) in [
+        (400, ""),
+        (404, "Not Found"),
+        (405, ""),
+        (406, ""),
+        (415, ""),
+        (422, "{}"),
+        (400, not_initialized),
+        (400, r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"Missing session ID"}}"#),
+        (400, unsupported),
+    ] {
+        let mut talk = modern();
+        let (looks, look) = call(&mut talk, "look");
+        let (does, act) = call(&mut talk, "do");
+        talk.json(&look, status, body);
+        // Calls may be made meanwhile; they wait, and so does the verdict on those that were refused.
+        let (waits, _) = talk.call::<Ping>(&EmptyParams::new());
+        talk.json(&act, status, body);
+        assert!(!talk.outcomes.contains_key(&does) && !talk.outcomes.contains_key(&looks));
+        becomes_legacy(&mut talk, Some("s1"));
+        talk.tells("! renewed: 2025-06-18");
+        assert!(talk.failed(does).contains("speaks another revision now"), "{}", talk.failed(does));
+        let again = talk.request_for("tools/call");
+        assert_eq!(again.header("mcp-session-id"), Some("s1"));
+        assert_eq!(again.header("mcp-protocol-version"), Some("2025-06-18"));
+        assert_eq!((again.header("mcp-method"), again.header("mcp-name")), (None, None));
+        assert!(again.body.contains("progressToken") && !again.body.contains("io.modelcontextprotocol"));
+        talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+        let ping = talk.request_for("ping");
+        assert!(!ping.body.contains("_meta"), "{}", ping.body);
+        talk.json(&ping, 200, &ping.result("{}"));
+        assert!(talk.outcome(looks).is_ok() && talk.outcome(waits).is_ok());
+        assert_eq!(talk.client.peer().unwrap().version, ProtocolVersion::V2025_06_18);
+        talk.no_request();
+        // From here on it is a session like any other.
+        let (number, listing) = list(&mut talk);
+        assert_eq!(listing.header("mcp-session-id"), Some("s1"));
+        talk.json(&listing, 200, &listing.result(r#"{"tools":[]}"#));
+        assert!(talk.outcome(number).is_ok());
+        talk.close_down();
+    }
+}
+
+#[test]
+fn what_is_refused_late_is_not_asked_about_again() {
+    let mut talk = modern();
+    let ((looks, look), (does, act)) = (call(&mut talk, "look"), call(&mut talk, "do"));
+    let (looks_too, look_too) = call(&mut talk, "look");
+    talk.plain(&look, 400, "");
+    becomes_legacy(&mut talk, None);
+    let again = talk.request();
+    talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+    talk.plain(&act, 400, "");
+    assert!(talk.failed(does).contains("speaks another revision now"));
+    talk.plain(&look_too, 404, "");
+    let again = talk.request();
+    assert!(!again.body.contains("io.modelcontextprotocol"), "{}", again.body);
+    talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(looks).is_ok() && talk.outcome(looks_too).is_ok());
+    assert_eq!(talk.transcript.matches("! renewed").count(), 1);
+    talk.close_down();
+}
+
+#[test]
+fn a_false_alarm_changes_nothing_and_is_not_repeated_at_once() {
+    let mut talk = modern();
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "not this one");
+    let (waits, _) = talk.call::<CallTool>(&CallToolParams::new("do"));
+    assert_eq!(talk.requests_left(), 1, "nothing but the question");
+    talk.still_modern();
+    assert!(talk.failed(number).contains("404 Not Found: not this one"));
+    let act = talk.request();
+    assert!(act.body.contains("io.modelcontextprotocol/protocolVersion"));
+    talk.json(&act, 200, &act.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(waits).is_ok());
+    assert!(!talk.transcript.contains("! renewed"));
+    // It refuses the next in the same way.
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "nor this one");
+    assert!(talk.failed(number).contains("404 Not Found: nor this one"));
+    talk.no_request();
+    // But it may change later.
+    talk.pass(Duration::from_secs(10));
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "");
+    becomes_legacy(&mut talk, None);
+    let again = talk.request();
+    talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn what_says_nothing_about_the_era() {
+    let mut talk = modern();
+    for (status, code) in [(404, -32601), (400, -32602), (400, -32021), (400, -32700)] {
+        let (number, look) = call(&mut talk, "look");
+        talk.json(&look, status, &look.error(code, "no"));
+        assert!(talk.failed(number).contains(&format!("(code {code})")));
+        talk.no_request();
+    }
+    for status in [401, 403, 408, 429, 500, 502, 503] {
+        let (number, look) = call(&mut talk, "look");
+        talk.plain(&look, status, "");
+        assert!(talk.failed(number).contains(&status.to_string()));
+        talk.no_request();
+    }
+    talk.close_down();
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_now() {
+    for status in [401, 403, 429, 500, 503] {
+        let mut talk = modern();
+        let (number, look) = call(&mut talk, "look");
+        talk.plain(&look, 404, "gone");
+        let (waits, _) = talk.call::<CallTool>(&CallToolParams::new("do"));
+        let probe = talk.request();
+        talk.plain(&probe, status, "");
+        assert!(talk.failed(number).contains("404 Not Found: gone"));
+        // Whatever waited is none the worse for it.
+        let act = talk.request();
+        talk.json(&act, 200, &act.result(r#"{"content":[]}"#));
+        assert!(talk.outcome(waits).is_ok());
+        talk.close_down();
+    }
+    // Silence is bounded, and so is a server that refuses everything.
+    let mut talk = modern();
+    let options = CallOptions::new().timeout(Duration::ZERO);
+    let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("look"), &options);
+    let look = talk.request();
+    talk.plain(&look, 404, "gone");
+    talk.request();
+    talk.pass(Duration::from_secs(30));
+    assert!(talk.failed(number).contains("404 Not Found: gone"));
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "still gone");
+    for says in ["server/discover", "initialize", "server/discover", "initialize"] {
+        let request = talk.request();
+        assert_eq!(request.says(), says);
+        talk.plain(&request, 404, "");
+    }
+    assert!(talk.failed(number).contains("404 Not Found: still gone"));
+    talk.no_request();
+    // It is back.
+    let (number, look) = call(&mut talk, "look");
+    talk.json(&look, 200, &look.result(r#"{"content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_program_that_wants_one_era_only() {
+    let mut config = config();
+    config.negotiation = Negotiation::Pinned(ProtocolVersion::V2026_07_28);
+    let mut talk = Talk::modern_with(config, http());
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 400, "send initialize first");
+    assert!(talk.failed(number).contains("400 Bad Request: send initialize first"));
+    talk.no_request();
+    talk.close_down();
+}
+
+#[test]
+fn inputs_and_subscriptions_of_the_old_beginning() {
+    let mut config = config();
+    config.capabilities = windlass::model::ClientCapabilities::new().with_roots(false);
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::modern_with(config, http);
+    // One call waits for the program's answer, another is a subscription.
+    let (asks, nosy) = call(&mut talk, "nosy");
+    let needs = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}},"requestState":"x"}"#;
+    talk.json(&nosy, 200, &nosy.result(needs));
+    assert_eq!(talk.inputs.len(), 1);
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 400, "");
+    let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+    talk.client.listen(filter, &CallOptions::new(), 9, talk.now).unwrap();
+    talk.run();
+    becomes_legacy(&mut talk, None);
+    for number in [asks, number, 9] {
+        assert!(talk.failed(number).contains("speaks another revision now"), "{}", talk.failed(number));
+    }
+    talk.tells("! input is not needed any more");
+    // It can be subscribed to as usual.
+    let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///a".to_owned()]);
+    talk.client.listen(filter, &CallOptions::new(), 10, talk.now).unwrap();
+    talk.run();
+    let subscribe = talk.request();
+    assert_eq!(subscribe.says(), "resources/subscribe");
+    talk.json(&subscribe, 200, &subscribe.result("{}"));
+    talk.close_down();
+}
+
+#[test]
+fn a_legacy_server_that_is_modern_now() {
+    let without_header = |request: &Request| request.error(-32020, "MCP-Protocol-Version is missing");
+    let refusals: [fn(&mut Talk, &Request); 4] = [
+        |talk, request| talk.json(request, 400, &request.error(-32020, "MCP-Protocol-Version is missing")),
+        |talk, request| talk.json(request, 404, &request.error(-32601, "no such method")),
+        |talk, request| talk.plain(request, 400, ""),
+        |talk, request| talk.plain(request, 405, ""),
+    ];
+    for (at, refuse) in refusals.into_iter().enumerate() {
+        let mut talk = legacy();
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true);
+        talk.client.listen(filter, &CallOptions::new(), 9, talk.now).unwrap();
+        talk.run();
+        let ((looks, look), (does, act)) = (call(&mut talk, "look"), call(&mut talk, "do"));
+        // A modern server knows no sessions, or says at once that it is modern.
+        if at == 0 {
+            talk.json(&look, 400, &without_header(&look));
+        } else {
+            talk.plain(&look, 404, "");
+        }
+        let initialize = talk.request();
+        assert_eq!(initialize.says(), "initialize");
+        let (waits, _) = talk.call::<Ping>(&EmptyParams::new());
+        refuse(&mut talk, &initialize);
+        let probe = talk.request();
+        assert_eq!((probe.says().as_str(), probe.header("mcp-session-id")), ("server/discover", None));
+        talk.json(&probe, 200, &probe.result(DISCOVERED));
+        talk.tells("! renewed: 2026-07-28");
+        let again = talk.request_for("tools/call");
+        assert_eq!((again.header("mcp-method"), again.header("mcp-name")), (Some("tools/call"), Some("look")));
+        assert_eq!(again.header("mcp-session-id"), None);
+        assert!(again.body.contains("io.modelcontextprotocol/protocolVersion"), "{}", again.body);
+        talk.json(&again, 200, &again.result(r#"{"resultType":"complete","content":[]}"#));
+        let ping = talk.request_for("server/discover");
+        talk.json(&ping, 200, &ping.result(DISCOVERED));
+        talk.plain(&act, 400, "");
+        for number in [does, 9] {
+            assert!(talk.failed(number).contains("speaks another revision now"));
+        }
+        assert!(talk.outcome(looks).is_ok() && talk.outcome(waits).is_ok());
+        talk.no_request();
+        // There is no session to delete any more.
+        talk.close();
+        talk.nothing_left();
+    }
+}
+
+#[test]
+fn a_call_that_was_carried_over_can_be_asked_back() {
+    let mut config = config();
+    config.capabilities = windlass::model::ClientCapabilities::new().with_roots(false);
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::new(config, http);
+    let probe = talk.request();
+    talk.plain(&probe, 404, "");
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s1"));
+    let announcement = talk.request();
+    talk.plain(&announcement, 202, "");
+    let (_, listing) = list(&mut talk);
+    talk.json(&listing, 200, &listing.result(TOOLS));
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "");
+    let initialize = talk.request();
+    talk.plain(&initialize, 400, "");
+    let probe = talk.request();
+    talk.json(&probe, 200, &probe.result(DISCOVERED));
+    let again = talk.request();
+    let needs = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}},"requestState":"x"}"#;
+    talk.json(&again, 200, &again.result(needs));
+    let reply = talk.inputs.remove(0);
+    talk.client.respond(reply, Ok(windlass::model::ListRootsResult::new([]).into()), talk.now);
+    talk.run();
+    let round = talk.request();
+    assert!(round.body.contains(r#""requestState":"x""#) && round.body.contains(r#""name":"look""#), "{}", round.body);
+    talk.json(&round, 200, &round.result(r#"{"resultType":"complete","content":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_legacy_server_that_wants_no_session_any_more() {
+    // It is not modern either, and says so: there is nothing left to try.
+    let mut talk = legacy();
+    let (number, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "");
+    let initialize = talk.request();
+    talk.json(&initialize, 400, &initialize.error(-32000, "no more sessions"));
+    let probe = talk.request();
+    talk.plain(&probe, 400, "");
+    let initialize = talk.request();
+    talk.json(&initialize, 400, &initialize.error(-32000, "no more sessions"));
+    assert!(talk.failed(number).contains("no more sessions"), "{}", talk.failed(number));
+    let delete = talk.request();
+    talk.plain(&delete, 404, "");
+    talk.tells("! closed: the server refused the handshake: no more sessions (code -32000)");
+    talk.nothing_left();
+}
