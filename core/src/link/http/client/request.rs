@@ -84,7 +84,7 @@ pub(super) fn read(frame: &[u8]) -> Result<(Outgoing, Option<JsonText<'_>>), Opt
 const BEFORE_ID: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
 /// The id of a request of ours, which always stands at the same place.
-fn number_of(frame: &[u8]) -> Option<i64> {
+pub(super) fn number_of(frame: &[u8]) -> Option<i64> {
     let rest = frame.strip_prefix(BEFORE_ID)?;
     let end = rest.iter().position(|byte| *byte == b',')?;
     core::str::from_utf8(&rest[..end]).ok()?.parse().ok()
