@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass::Machine;
 use windlass::client::{CallOptions, Negotiation};
 use windlass::model::{
     CallTool, CallToolParams, EmptyParams, ListTools, PaginatedParams, Ping, ProtocolVersion, SubscriptionFilter,
@@ -218,6 +219,32 @@ fn a_server_that_cannot_be_asked_now() {
 }
 
 #[test]
+fn calls_that_are_made_between_two_questions() {
+    let mut talk = modern();
+    let (looks, look) = call(&mut talk, "look");
+    talk.plain(&look, 404, "");
+    let probe = talk.request();
+    // It refuses, and takes too long to say why.
+    talk.say(&probe, 400, "", None);
+    talk.now = talk.now + Duration::from_secs(5);
+    talk.client.handle_timeout(talk.now);
+    let (waits, _) = talk.call::<CallTool>(&CallToolParams::new("do"));
+    let initialize = talk.request();
+    assert_eq!(initialize.says(), "initialize");
+    talk.no_request();
+    talk.initialized(&initialize, "2025-11-25", None);
+    let announcement = talk.request();
+    talk.plain(&announcement, 202, "");
+    for _ in 0..2 {
+        let request = talk.request_for("tools/call");
+        assert!(!request.body.contains("io.modelcontextprotocol"), "{}", request.body);
+        talk.json(&request, 200, &request.result(r#"{"content":[]}"#));
+    }
+    assert!(talk.outcome(looks).is_ok() && talk.outcome(waits).is_ok());
+    talk.close_down();
+}
+
+#[test]
 fn a_program_that_wants_one_era_only() {
     let mut config = config();
     config.negotiation = Negotiation::Pinned(ProtocolVersion::V2026_07_28);
@@ -340,6 +367,26 @@ fn a_call_that_was_carried_over_can_be_asked_back() {
     assert!(round.body.contains(r#""requestState":"x""#) && round.body.contains(r#""name":"look""#), "{}", round.body);
     talk.json(&round, 200, &round.result(r#"{"resultType":"complete","content":[]}"#));
     assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_legacy_server_that_only_spoke_like_a_modern_one() {
+    let mut talk = legacy();
+    let (looks, look) = call(&mut talk, "look");
+    talk.json(&look, 400, &look.error(-32020, "what?"));
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let announcement = talk.request();
+    assert_eq!(announcement.header("mcp-session-id"), Some("s2"));
+    talk.plain(&announcement, 202, "");
+    // It is another session, so what is safe is made again in it.
+    let again = talk.request();
+    assert_eq!((again.says().as_str(), again.header("mcp-session-id")), ("tools/call", Some("s2")));
+    // It is not asked again so soon.
+    talk.json(&again, 400, &again.error(-32020, "what?"));
+    assert!(talk.failed(looks).contains("what? (code -32020)"), "{}", talk.failed(looks));
+    talk.no_request();
     talk.close_down();
 }
 

@@ -109,9 +109,10 @@ impl<T> Exchanges<T> {
             _ if !self.client.is_renewing() => self.renewal_over(renewal),
             Some(number) if number != renewal.number => {
                 self.gate = Gate::Renewing(Renewal { number, ..renewal });
-                // It was written last, behind calls that wait.
                 self.park_written();
-                if let Some(Parked { frame, .. }) = self.parked.pop_back() {
+                // It was written among calls that wait.
+                let at = self.parked.iter().rposition(|parked| request::number_of(&parked.frame) == Some(number));
+                if let Some(Parked { frame, .. }) = at.and_then(|at| self.parked.remove(at)) {
                     self.post(frame, false);
                 }
             }
@@ -132,20 +133,20 @@ impl<T> Exchanges<T> {
         self.gate = Gate::Open;
         let suspects = core::mem::take(&mut self.suspects);
         let speaks = self.client.spoken();
-        if speaks == renewal.from && !renewal.certain {
+        let is_modern = |version: Option<ProtocolVersion>| version.is_some_and(|version| version.era() == Era::Modern);
+        if speaks == renewal.from && is_modern(speaks) {
             for Suspect { number, error, .. } in suspects {
                 self.client.call_failed(number, error, self.now);
             }
             return;
         }
         self.beginnings += 1;
-        self.suspected_at = None;
+        self.suspected_at = self.suspected_at.filter(|_| speaks == renewal.from);
         self.session = None;
         self.drop_listener();
         for suspect in suspects {
             self.repeat_or_fail(suspect);
         }
-        let is_modern = |version: Option<ProtocolVersion>| version.is_some_and(|version| version.era() == Era::Modern);
         if is_modern(speaks) || is_modern(renewal.from) {
             self.rewrite_parked();
         }

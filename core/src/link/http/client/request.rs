@@ -105,6 +105,14 @@ fn string_end(text: &str) -> Option<usize> {
     Some(quote + 2)
 }
 
+/// The id of a request of ours.
+pub(super) fn number_of(frame: &[u8]) -> Option<i64> {
+    match read(frame)? {
+        (Outgoing { kind: Kind::Request(number), .. }, _) => Some(number),
+        _ => None,
+    }
+}
+
 /// The same request under another id.
 pub(super) fn renumbered(frame: &[u8], number: i64) -> Option<Vec<u8>> {
     let rest = frame.strip_prefix(BEGINNING.as_bytes())?.strip_prefix(ID.as_bytes())?;
