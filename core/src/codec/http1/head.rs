@@ -63,7 +63,8 @@ impl HeadScanner {
 
     /// A complete line, with its line end.
     fn check_line(&self, line: &[u8], bounds: &Bounds) -> Result<(), HttpFault> {
-        if memchr::memchr(b'\r', line).is_none_or(|at| at + 2 != line.len()) {
+        // A CR elsewhere in the line is found by the parser.
+        if !line.ends_with(b"\r\n") {
             return Err(HttpFault::BareLineEnd);
         }
         match (self.lines, line) {
@@ -87,8 +88,10 @@ pub(super) fn with_slots<'bytes, T>(count: usize, use_slots: impl FnOnce(&mut [h
 
 /// Whether the parser read the head to its end, and if not, why.
 pub(super) fn check_parsed(parsed: httparse::Result<usize>, head: &[u8]) -> Result<(), HttpFault> {
+    let is_bare = |at: usize| head.get(at + 1) != Some(&b'\n');
     match parsed {
         Ok(httparse::Status::Complete(length)) if length == head.len() => Ok(()),
+        _ if memchr::memchr_iter(b'\r', head).any(is_bare) => Err(HttpFault::BareLineEnd),
         Ok(_) => Err(HttpFault::MalformedHeader),
         Err(httparse::Error::HeaderName | httparse::Error::HeaderValue) => Err(HttpFault::MalformedHeader),
         Err(httparse::Error::TooManyHeaders) => Err(HttpFault::TooManyHeaders),
