@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, first_member, members, pick};
+#[cfg(feature = "http")]
+pub(crate) use scan::first_member;
+pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, pick};
 pub use text::JsonText;
 pub(crate) use write::write_json;
 

@@ -13,7 +13,9 @@ use crate::client::ChallengeReply;
 use crate::client::{CallId, CallOptions, Client, ClientEvent};
 #[cfg(feature = "http")]
 use crate::codec::http1::Headers;
-use crate::error::{ConnError, Refused, SendError};
+#[cfg(feature = "http")]
+use crate::error::SendError;
+use crate::error::{ConnError, Refused};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;

@@ -1,5 +1,7 @@
-//! The side of the server that faces the network: connections, the streams on them, and their timers. It knows which
-//! message goes where, not what it says.
+//! The side of the server that faces the network: connections and their timers here, the streams on them in `streaming`.
+//! It knows which message goes where, not what it says.
+
+mod streaming;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,15 +10,11 @@ use alloc::vec::Vec;
 use super::admission::Refusal;
 use super::config::HttpServerConfig;
 use super::connection::{Arrival, Connection, Overdue};
-use super::streams::{EventLog, Stream, StreamId, parse_event_id};
-use crate::codec::sse;
+use super::streams::{Stream, StreamId};
 use crate::limits::Limits;
 use crate::machine::ConnId;
-use crate::model::ProtocolVersion;
 use crate::session::RequestKey;
 use crate::time::Instant;
-
-const SESSION_HEADER: &str = "Mcp-Session-Id";
 
 pub(super) struct Front {
     pub(super) config: HttpServerConfig,
@@ -62,8 +60,6 @@ impl Front {
             draining: false,
         }
     }
-
-    // Connections
 
     /// A client has connected.
     pub(super) fn accept(&mut self, now: Instant) -> ConnId {
@@ -242,299 +238,6 @@ impl Front {
             }
         }
     }
-
-    // Streams
-
-    /// Opens a stream for the answers to what `conn` asked.
-    pub(super) fn open_stream(
-        &mut self,
-        conn: ConnId,
-        session: u32,
-        version: Option<ProtocolVersion>,
-        standalone: bool,
-    ) -> StreamId {
-        let id = StreamId(self.next_stream);
-        self.next_stream += 1;
-        let log = (session != 0).then(|| EventLog::new(version));
-        let json = self.config.json_answers && !standalone;
-        self.streams.insert(id, Stream { session, conn: Some(conn), standalone, json, log, ..Stream::default() });
-        self.with(conn, |connection| connection.attach(id));
-        id
-    }
-
-    /// Opens a stream for the answers to a batch, which is one of events.
-    pub(super) fn open_batch(&mut self, conn: ConnId, session: u32, version: Option<ProtocolVersion>) -> StreamId {
-        let id = self.open_stream(conn, session, version, false);
-        if let Some(stream) = self.streams.get_mut(&id) {
-            stream.json = false;
-            // It is not over when the first of its requests is answered.
-            stream.standalone = true;
-        }
-        id
-    }
-
-    /// All requests of a batch are known.
-    pub(super) fn all_asked(&mut self, id: StreamId, now: Instant) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.standalone = false;
-        if stream.open.is_empty() {
-            self.finish(id, now);
-        }
-    }
-
-    /// Opens a stream that waits for its connection.
-    pub(super) fn open_detached(&mut self, session: u32, version: Option<ProtocolVersion>) -> StreamId {
-        let id = StreamId(self.next_stream);
-        self.next_stream += 1;
-        let log = Some(EventLog::new(version));
-        self.streams.insert(id, Stream { session, log, standalone: true, ..Stream::default() });
-        id
-    }
-
-    /// The answer on a stream tells the client which session it began.
-    pub(super) fn announce(&mut self, id: StreamId, session: &str) {
-        if let Some(stream) = self.streams.get_mut(&id) {
-            stream.announced = Some(session.into());
-        }
-    }
-
-    /// A request will be answered on a stream.
-    pub(super) fn expect(&mut self, stream: StreamId, request: RequestKey) {
-        if let Some(open) = self.streams.get_mut(&stream) {
-            open.open.push(request);
-            self.requests.insert(request, stream);
-        }
-    }
-
-    pub(super) fn stream_of(&self, request: RequestKey) -> Option<StreamId> {
-        self.requests.get(&request).copied()
-    }
-
-    /// Whether the next message would be the first and the last thing on its stream, so that it need not be a stream.
-    pub(super) fn is_untouched(&self, id: StreamId) -> bool {
-        let Some(stream) = self.streams.get(&id).filter(|stream| !stream.standalone && stream.open.len() <= 1) else {
-            return false;
-        };
-        let connection = stream.conn.and_then(|conn| self.connections.get(&conn));
-        connection.is_some_and(|connection| !connection.has_events())
-    }
-
-    /// Whether an answer that is alone on its stream is to be JSON.
-    pub(super) fn may_be_json(&self, id: StreamId) -> bool {
-        self.streams.get(&id).is_some_and(|stream| stream.json)
-    }
-
-    /// Sends a message on a stream, or keeps it for when the client comes back.
-    pub(super) fn send(&mut self, id: StreamId, message: &[u8], now: Instant) {
-        self.start_events(id, now);
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let (most, most_bytes) = (self.config.replay_events, self.config.replay_bytes);
-        let event = stream.log.as_mut().map(|log| {
-            self.kept_bytes -= log.bytes();
-            let event = log.keep(id, message, most, most_bytes, stream.conn.is_some());
-            self.kept_bytes += log.bytes();
-            event
-        });
-        if let Some(conn) = stream.conn {
-            self.with(conn, |connection| {
-                connection.write_events(now, |out| {
-                    let written = sse::write_event(out, None, event.as_deref(), message);
-                    debug_assert!(written.is_ok(), "ids are digits");
-                });
-            });
-        }
-    }
-
-    /// Begins the stream of events, if it has not begun.
-    fn start_events(&mut self, id: StreamId, now: Instant) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let Some(conn) = stream.conn else { return };
-        let priming = stream.log.as_ref().filter(|log| log.primes).map(|log| log.last_id(id));
-        let announced = stream.announced.take();
-        let retry = self.config.retry;
-        self.with(conn, |connection| {
-            if connection.has_events() {
-                return;
-            }
-            let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
-            connection.start_events(header.as_slice(), now);
-            if let Some(event) = priming {
-                connection.write_events(now, |out| {
-                    let _ = sse::write_priming_event(out, &event, Some(retry));
-                });
-            }
-        });
-    }
-
-    /// Begins a stream of events with nothing to say yet.
-    pub(super) fn begin(&mut self, id: StreamId, now: Instant) {
-        self.start_events(id, now);
-        let Some(conn) = self.streams.get(&id).and_then(|stream| stream.conn) else { return };
-        // Some clients wait for a first byte of the body before they believe in the stream.
-        self.with(conn, |connection| connection.heartbeat(now));
-    }
-
-    /// A request is answered, or will never be. Its stream ends with its last one.
-    pub(super) fn settled(&mut self, request: RequestKey, now: Instant) {
-        let Some(id) = self.requests.remove(&request) else { return };
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.open.retain(|open| *open != request);
-        if stream.open.is_empty() && !stream.standalone {
-            self.finish(id, now);
-        }
-    }
-
-    /// Nothing more will be said on a stream.
-    pub(super) fn finish(&mut self, id: StreamId, now: Instant) {
-        self.start_events(id, now);
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let conn = stream.conn.take();
-        let (session, resumable) = (stream.session, stream.log.is_some());
-        if let Some(conn) = conn {
-            self.with(conn, |connection| connection.end_events(now));
-        }
-        if !resumable {
-            return self.end_stream(id);
-        }
-        let finished = self.finished.entry(session).or_default();
-        // A client may come back for the same stream more than once.
-        if !finished.contains(&id) {
-            finished.push_back(id);
-        }
-        if finished.len() > self.config.replay_streams {
-            if let Some(oldest) = finished.pop_front() {
-                self.end_stream(oldest);
-            }
-        }
-        self.forget_beyond_budget(session, id);
-    }
-
-    /// Forgets finished streams, those of the session that made it necessary first, until what is kept for clients that
-    /// come back is within its limit.
-    fn forget_beyond_budget(&mut self, session: u32, newest: StreamId) {
-        while self.kept_bytes > self.config.replay_total_bytes {
-            let own = self.finished.get(&session).is_some_and(|own| own.front().is_some_and(|id| *id != newest));
-            let other = || self.finished.keys().copied().find(|other| *other != session);
-            let Some(name) = own.then_some(session).or_else(other) else { return };
-            let Some(queue) = self.finished.get_mut(&name) else { return };
-            let oldest = queue.pop_front();
-            if queue.is_empty() {
-                self.finished.remove(&name);
-            }
-            if let Some(oldest) = oldest {
-                self.end_stream(oldest);
-            }
-        }
-    }
-
-    /// Answers without a stream.
-    pub(super) fn answer_plainly(&mut self, id: StreamId, status: u16, message: &[u8], now: Instant) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let (conn, announced) = (stream.conn.take(), stream.announced.take());
-        self.end_stream(id);
-        if let Some(conn) = conn {
-            let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
-            self.answer(conn, status, header.as_slice(), Some(message), now);
-        }
-    }
-
-    /// Forgets a stream.
-    pub(super) fn end_stream(&mut self, id: StreamId) {
-        if let Some(stream) = self.streams.remove(&id) {
-            self.kept_bytes -= stream.log.as_ref().map_or(0, EventLog::bytes);
-            for request in stream.open {
-                self.requests.remove(&request);
-            }
-        }
-    }
-
-    /// Ends the connection that carries a stream; the client is to come back for the rest.
-    pub(super) fn interrupt(&mut self, id: StreamId, now: Instant) {
-        if self.streams.get(&id).is_none_or(|stream| stream.log.is_none()) {
-            return;
-        }
-        self.start_events(id, now);
-        let Some(conn) = self.streams.get_mut(&id).and_then(|stream| stream.conn.take()) else { return };
-        let retry = self.config.retry;
-        self.with(conn, |connection| {
-            connection.write_events(now, |out| sse::write_retry(out, retry));
-            connection.end_events(now);
-        });
-    }
-
-    /// A client comes back for what followed an event.
-    pub(super) fn resume(&mut self, conn: ConnId, session: u32, event: &str, now: Instant) -> Result<(), Refusal> {
-        let unknown = || Refusal::new(400, "the event is none that can be resumed from");
-        let (id, number) = parse_event_id(event).ok_or_else(unknown)?;
-        let stream = self.streams.get_mut(&id).filter(|stream| stream.session == session).ok_or_else(unknown)?;
-        let old = stream.conn.replace(conn);
-        let over = stream.open.is_empty() && !stream.standalone;
-        let primes = stream.log.as_ref().is_some_and(|log| log.primes);
-        if let Some(old) = old {
-            self.with(old, |connection| connection.cut_off(now));
-        }
-        let retry = self.config.retry;
-        self.with(conn, |connection| {
-            connection.attach(id);
-            connection.start_events(&[], now);
-            if primes {
-                // It shows the client that it has arrived, even if there is nothing new.
-                connection.write_events(now, |out| {
-                    let _ = sse::write_priming_event(out, event, Some(retry));
-                });
-            }
-        });
-        self.tell_again(id, Some(number), now);
-        match over {
-            true => self.finish(id, now),
-            false => self.begin(id, now),
-        }
-        Ok(())
-    }
-
-    /// Sends what followed an event, or what could not be sent so far.
-    fn tell_again(&mut self, id: StreamId, number: Option<u64>, now: Instant) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let (Some(conn), Some(log)) = (stream.conn, &mut stream.log) else { return };
-        let missed = log.after(id, number);
-        self.with(conn, |connection| {
-            for (event, message) in missed {
-                connection.write_events(now, |out| {
-                    let _ = sse::write_event(out, None, Some(&event), &message);
-                });
-            }
-        });
-    }
-
-    /// A new connection takes over a stream.
-    pub(super) fn take_over(&mut self, id: StreamId, conn: ConnId, now: Instant) {
-        let old = self.streams.get_mut(&id).and_then(|stream| stream.conn.replace(conn));
-        if let Some(old) = old {
-            self.with(old, |connection| connection.cut_off(now));
-        }
-        self.with(conn, |connection| connection.attach(id));
-        self.begin(id, now);
-        self.tell_again(id, None, now);
-    }
-
-    pub(super) fn is_attached(&self, id: StreamId) -> bool {
-        self.streams.get(&id).is_some_and(|stream| stream.conn.is_some())
-    }
-
-    /// Every stream of a session that is over.
-    pub(super) fn end_session(&mut self, session: u32, now: Instant) {
-        self.finished.remove(&session);
-        let ids: Vec<_> =
-            self.streams.iter().filter(|(_, stream)| stream.session == session).map(|(id, _)| *id).collect();
-        for id in ids {
-            if let Some(conn) = self.streams.get_mut(&id).and_then(|stream| stream.conn.take()) {
-                self.with(conn, |connection| connection.cut_off(now));
-            }
-            self.end_stream(id);
-        }
-    }
-
-    // What the machine has to know
 
     pub(super) fn next_done(&mut self) -> Option<ConnId> {
         self.done.pop_front()
