@@ -95,6 +95,15 @@ struct Member {
     name: String,
     program: SimClient,
     deadline: Option<Instant>,
+    /// Whether something has happened to it since its last turn. Many wait while one moves.
+    stirred: bool,
+}
+
+impl Member {
+    fn stirred(&mut self) -> &mut SimClient {
+        self.stirred = true;
+        &mut self.program
+    }
 }
 
 /// One of those who have connections.
@@ -160,7 +169,7 @@ impl HttpSim {
     /// One more client, which begins to negotiate at once. The name is for the transcript.
     pub fn add_client(&mut self, name: &str, config: ClientConfig, http: HttpClientConfig) -> SimClientId {
         let program = SimClient::over_http(config, http, self.now);
-        self.clients.push(Member { name: name.to_owned(), program, deadline: None });
+        self.clients.push(Member { name: name.to_owned(), program, deadline: None, stirred: true });
         SimClientId(self.clients.len() - 1)
     }
 
@@ -320,13 +329,20 @@ impl HttpSim {
             }
             moved = true;
         }
-        while let Some(conn) = self.with_machine(end, |machine| machine.next_to_move()) {
+        while let Some(conn) = self.next_to_move(end) {
             let connection = self.names.get(&(end, conn)).and_then(|number| self.connections.get_mut(number));
             if let Some(connection) = connection {
                 connection.writes[end.side() as usize] = true;
             }
         }
         moved
+    }
+
+    fn next_to_move(&mut self, end: End) -> Option<ConnId> {
+        match end {
+            End::Client(client) => Movable::next_to_move(self.clients[client].program.machine()),
+            End::Server => Movable::next_to_move(self.server.machine()),
+        }
     }
 
     fn open(&mut self, end: End, conn: ConnId) {
@@ -380,7 +396,7 @@ impl HttpSim {
         if refused || refuses {
             self.trace.connection('x', number, "refused", self.now);
             let why = ConnError::new(ConnErrorKind::NotOpened, "the connection was refused");
-            self.fail(number, Side::Client, &why);
+            self.fail(number, Side::Client, why);
         } else if let AnyServer::Http(machine) = self.server.machine() {
             let conn = machine.accept(self.now);
             connection.names[Side::Server as usize] = Some(conn);
@@ -399,7 +415,7 @@ impl HttpSim {
                 return moved;
             }
             let machine: &mut dyn Movable = match connection.end(side) {
-                End::Client(client) => self.clients[client].program.machine(),
+                End::Client(client) => self.clients[client].stirred().machine(),
                 End::Server => self.server.machine(),
             };
             let bytes = machine.write_buf(conn);
@@ -427,8 +443,11 @@ impl HttpSim {
         }
         let Some(connection) = self.connections.get_mut(&number) else { return false };
         let Some(conn) = connection.names[side as usize] else { return false };
+        if connection.stream.arrived(side, self.now).is_none() && !connection.stream.ends_for(side, self.now) {
+            return false;
+        }
         let machine: &mut dyn Movable = match connection.end(side) {
-            End::Client(client) => self.clients[client].program.machine(),
+            End::Client(client) => self.clients[client].stirred().machine(),
             End::Server => self.server.machine(),
         };
         if let Some(bytes) = connection.stream.arrived(side, self.now) {
@@ -439,11 +458,8 @@ impl HttpSim {
             }
             return count > 0;
         }
-        let ends = connection.stream.ends_for(side, self.now);
-        if ends {
-            machine.read_eof(conn, self.now);
-        }
-        ends
+        machine.read_eof(conn, self.now);
+        true
     }
 
     fn tell_of_break(&mut self, number: u32, side: Side) -> bool {
@@ -454,25 +470,20 @@ impl HttpSim {
         if side == Side::Client {
             self.trace.connection('x', number, "reset", self.now);
         }
-        self.fail(number, side, &ConnError::new(ConnErrorKind::Broken, "the connection was reset"));
+        self.fail(number, side, ConnError::new(ConnErrorKind::Broken, "the connection was reset"));
         true
     }
 
-    fn fail(&mut self, number: u32, side: Side, why: &ConnError) {
+    fn fail(&mut self, number: u32, side: Side, why: ConnError) {
         let Some(connection) = self.connections.get(&number) else { return };
-        let end = connection.end(side);
         if let Some(conn) = connection.names[side as usize] {
-            let now = self.now;
-            self.with_machine(end, |machine| machine.conn_failed(conn, why.clone(), now));
+            let machine: &mut dyn Movable = match connection.end(side) {
+                End::Client(client) => self.clients[client].stirred().machine(),
+                End::Server => self.server.machine(),
+            };
+            machine.conn_failed(conn, why, self.now);
         }
         self.forget(number, side);
-    }
-
-    fn with_machine<V>(&mut self, end: End, act: impl FnOnce(&mut dyn Movable) -> V) -> V {
-        match end {
-            End::Client(client) => act(self.clients[client].program.machine()),
-            End::Server => act(self.server.machine()),
-        }
     }
 
     fn name_of(&self, end: End) -> &str {
@@ -498,7 +509,7 @@ impl Index<SimClientId> for HttpSim {
 
 impl IndexMut<SimClientId> for HttpSim {
     fn index_mut(&mut self, client: SimClientId) -> &mut SimClient {
-        &mut self.clients[client.0].program
+        self.clients[client.0].stirred()
     }
 }
 
@@ -511,16 +522,21 @@ impl World for HttpSim {
         self.trace.transcript()
     }
 
-    /// All take a turn, connections are opened, bytes are written, and what has arrived is given.
+    /// Connections are opened, all take a turn, bytes are written, and what has arrived is given.
     fn exchange(&mut self) -> bool {
         let mut moved = false;
+        let all: Vec<u32> = self.connections.keys().copied().collect();
+        for number in all {
+            moved |= self.arrive(number);
+        }
         for client in 0..self.clients.len() {
-            moved |= self.turn(End::Client(client));
+            if std::mem::take(&mut self.clients[client].stirred) {
+                moved |= self.turn(End::Client(client));
+            }
         }
         moved |= self.turn(End::Server);
         let all: Vec<u32> = self.connections.keys().copied().collect();
         for number in all {
-            moved |= self.arrive(number);
             for side in [Side::Client, Side::Server] {
                 moved |= self.write(number, side);
             }
@@ -538,7 +554,7 @@ impl World for HttpSim {
         for client in &mut self.clients {
             if client.deadline.take_if(|deadline| *deadline <= now).is_some() {
                 self.trace.woke(Side::Client, now);
-                client.program.timeout();
+                client.stirred().timeout();
                 fired = true;
             }
         }
