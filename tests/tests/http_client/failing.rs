@@ -175,7 +175,8 @@ fn parameters_too_deep_to_be_sent() {
     let params = windlass::JsonText::parse(&deep);
     // serde_json itself stops earlier than the engine's own reader.
     if let Ok(params) = params {
-        let call = talk.client.call_raw("x/y", &serde_json::json!({ "a": 1 }), &CallOptions::new(), 7, talk.now);
+        let call =
+            talk.client.call_raw("no/such/method", &serde_json::json!({ "a": 1 }), &CallOptions::new(), 7, talk.now);
         assert!(call.is_ok() && !params.as_str().is_empty());
         talk.run();
     }
@@ -183,7 +184,9 @@ fn parameters_too_deep_to_be_sent() {
     for _ in 0..200 {
         value = serde_json::json!([value]);
     }
-    talk.client.call_raw("x/y", &serde_json::json!({ "deep": value }), &CallOptions::new(), 8, talk.now).unwrap();
+    talk.client
+        .call_raw("no/such/method", &serde_json::json!({ "deep": value }), &CallOptions::new(), 8, talk.now)
+        .unwrap();
     talk.run();
     assert!(talk.failed(8).contains("nested too deeply"), "{}", talk.failed(8));
     talk.close_down();

@@ -7,6 +7,8 @@ use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::model::{CallToolResult, Implementation, Resource, Tool};
 use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
+use windlass_tests::wires::http::HttpRecording;
+use windlass_tests::wires::{Direction, Speaker, Wire};
 
 /// What every request of the modern era says of its client.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -23,7 +25,11 @@ pub(crate) struct House {
     pub(crate) gone: Vec<ConnId>,
     /// How many bytes go at once.
     pub(crate) chunk: usize,
+    recording: Option<HttpRecording>,
 }
+
+/// The clients are texts of the test.
+const WIRE: Wire = Wire { source: "http server", client: Speaker::Raw, server: Speaker::Ours };
 
 impl House {
     pub(crate) fn new() -> Self {
@@ -50,6 +56,7 @@ impl House {
             written: BTreeMap::new(),
             gone: Vec::new(),
             chunk: usize::MAX,
+            recording: WIRE.http_recording(),
         }
     }
 
@@ -70,6 +77,7 @@ impl House {
                 return;
             }
             space[..count].copy_from_slice(&rest[..count]);
+            self.record(conn, Direction::ToServer, &rest[..count]);
             self.server.read_done(conn, count, self.now);
             rest = &rest[count..];
             self.settle();
@@ -125,6 +133,7 @@ impl House {
         let mut progress = false;
         while let Some(conn) = self.server.next_to_move() {
             let bytes = self.server.write_buf(conn).to_vec();
+            self.record(conn, Direction::ToClient, &bytes);
             self.server.write_done(conn, bytes.len(), self.now);
             self.written.entry(conn).or_default().extend_from_slice(&bytes);
             progress |= !bytes.is_empty();
@@ -132,6 +141,12 @@ impl House {
         let hidden = |conn: &&ConnId| !self.server.write_buf(**conn).is_empty();
         assert_eq!(self.written.keys().find(hidden), None, "the driver is told of everything that waits");
         progress
+    }
+
+    fn record(&mut self, conn: ConnId, direction: Direction, bytes: &[u8]) {
+        if let Some(recording) = &mut self.recording {
+            recording.take(conn.number(), direction, bytes).expect("the wire can be recorded");
+        }
     }
 
     /// What a client has got since it last looked.

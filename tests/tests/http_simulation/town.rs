@@ -13,7 +13,8 @@ use windlass::model::{
 };
 use windlass::server::{HandlerError, Registry, Reply, ServerConfig};
 use windlass::{Json, SendError};
-use windlass_sim::{Handler, HttpSim, InputAnswer, SimClientId, SimContext, SimServer, Weather, handler};
+use windlass_sim::{Handler, HttpSim, InputAnswer, Side, SimClientId, SimContext, SimServer, Weather, handler};
+use windlass_tests::wires::{Direction, Speaker, Wire};
 
 pub(crate) const TOOLS: [&str; 4] = ["echo", "late", "steps", "ask"];
 
@@ -27,6 +28,8 @@ pub(crate) const ERAS: [Negotiation; 6] = [
     Negotiation::Pinned(ProtocolVersion::V2026_07_28),
 ];
 
+const WIRE: Wire = Wire { source: "http simulation", client: Speaker::Ours, server: Speaker::Ours };
+
 pub(crate) struct Town {
     sim: HttpSim,
     /// The calls of tools, by client and number, with the answer that each has to get.
@@ -38,7 +41,15 @@ pub(crate) struct Town {
 
 impl Town {
     pub(crate) fn new(seed: u64, weather: Weather, http: HttpServerConfig) -> Self {
-        let sim = HttpSim::new(seed, weather, server(seed, http));
+        // What is spoilt is answered with who knows what.
+        let is_recorded = weather.faults.corrupted == 0;
+        let mut sim = HttpSim::new(seed, weather, server(seed, http));
+        if let Some(mut recording) = WIRE.http_recording().filter(|_| is_recorded) {
+            sim.tap(move |connection, side, bytes| {
+                let direction = if side == Side::Client { Direction::ToServer } else { Direction::ToClient };
+                recording.take(connection, direction, bytes).expect("the wire can be recorded");
+            });
+        }
         Self { sim, expected: BTreeMap::new(), names: BTreeMap::new(), spoilt: BTreeSet::new() }
     }
 

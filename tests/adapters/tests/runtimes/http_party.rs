@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::peers::OVER_HTTP;
+
 /// Far beyond what any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -12,6 +14,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct HttpParty {
     child: Child,
     url: String,
+    /// The same for clients of ours, whose words are recorded.
+    tapped: String,
 }
 
 impl HttpParty {
@@ -26,11 +30,12 @@ impl HttpParty {
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");
-        Self { child, url: url.trim().to_owned() }
+        let url = url.trim().to_owned();
+        Self { child, tapped: OVER_HTTP.tapped_url(&url), url }
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        &self.tapped
     }
 
     /// The most memory that it ever had.
