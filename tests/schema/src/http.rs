@@ -9,7 +9,7 @@ use windlass_sim::Side;
 use windlass_tests::wires::http::{TRANSPORT, unescaped};
 
 /// The most that is read as one event. Recordings are not longer.
-const EVENT_BYTES: usize = 1 << 21;
+const EVENT_BYTES: usize = 1 << 18;
 
 /// A message that was on some connection.
 #[derive(Debug, PartialEq)]
