@@ -13,9 +13,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A server over HTTP.
 pub(crate) struct HttpParty {
     child: Child,
+    /// Where clients of ours reach it, whose words are recorded.
     url: String,
-    /// The same for clients of ours, whose words are recorded.
-    tapped: String,
+    /// Where it is itself.
+    own_url: String,
 }
 
 impl HttpParty {
@@ -30,12 +31,12 @@ impl HttpParty {
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");
-        let url = url.trim().to_owned();
-        Self { child, tapped: OVER_HTTP.tapped_url(&url), url }
+        let own_url = url.trim().to_owned();
+        Self { child, url: OVER_HTTP.tapped_url(&own_url), own_url }
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.tapped
+        &self.url
     }
 
     /// The most memory that it ever had.
@@ -51,7 +52,7 @@ impl HttpParty {
 
     /// Connects by hand.
     pub(crate) fn dial(&self) -> TcpStream {
-        let address = self.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+        let address = self.own_url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
