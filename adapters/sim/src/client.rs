@@ -7,19 +7,22 @@ use std::time::Duration;
 use windlass::client::{
     CallId, CallOptions, ClientConfig, ClientEvent, InputKey, InputReply, InputResponse, Peer, Update,
 };
+use windlass::link::AnyClient;
+use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{InputRequest, Method, Notice, SubscriptionFilter};
 use windlass::{
     CallError, CloseReason, ConnError, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, earliest,
 };
 
-use crate::party::{Closing, Log, Party, Turn, give};
+use crate::movable::give;
+use crate::party::{Closing, Log, Party, Turn, Want};
 
 /// A client with a program that makes calls, answers requests for input and remembers how each call ended.
 ///
 /// Calls are numbered from 1; the number is the machine's token.
 pub struct SimClient {
-    machine: StdioClient<u64>,
+    machine: AnyClient<u64>,
     conn: Option<ConnId>,
     now: Instant,
     calls: u64,
@@ -51,10 +54,19 @@ type AnswerInput = Box<dyn FnMut(&InputRequest) -> InputAnswer>;
 impl SimClient {
     /// A client that has not said anything yet, and that leaves every request for input open.
     pub fn new(config: ClientConfig) -> Self {
+        Self::of(StdioClient::new(config, Instant::ZERO).into(), Instant::ZERO)
+    }
+
+    /// The same, over HTTP.
+    pub(crate) fn over_http(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
+        Self::of(HttpClient::new(config, http, now).into(), now)
+    }
+
+    fn of(machine: AnyClient<u64>, now: Instant) -> Self {
         Self {
-            machine: StdioClient::new(config, Instant::ZERO),
+            machine,
             conn: None,
-            now: Instant::ZERO,
+            now,
             calls: 0,
             ids: BTreeMap::new(),
             outcomes: BTreeMap::new(),
@@ -82,7 +94,7 @@ impl SimClient {
     /// Starts a call with options.
     pub fn call_with<M: Method>(&mut self, params: &M::Params, options: &CallOptions) -> Result<u64, SendError> {
         let now = self.now;
-        self.begin(|machine, token| machine.call::<M>(params, options, token, now))
+        self.begin(|machine, token| machine.call_raw(M::NAME, params, options, token, now))
     }
 
     /// Begins a subscription; the number of its call.
@@ -93,7 +105,7 @@ impl SimClient {
 
     fn begin(
         &mut self,
-        start: impl FnOnce(&mut StdioClient<u64>, u64) -> Result<CallId, windlass::Refused<u64>>,
+        start: impl FnOnce(&mut AnyClient<u64>, u64) -> Result<CallId, windlass::Refused<u64>>,
     ) -> Result<u64, SendError> {
         let token = self.calls + 1;
         match start(&mut self.machine, token) {
@@ -174,7 +186,7 @@ impl SimClient {
     }
 
     /// The machine itself, for what this program does not do. Calls made on it directly are not numbered here.
-    pub fn machine(&mut self) -> &mut StdioClient<u64> {
+    pub fn machine(&mut self) -> &mut AnyClient<u64> {
         &mut self.machine
     }
 
@@ -213,72 +225,16 @@ impl SimClient {
         self.due.retain(|(_, due)| *due != number);
         format!("input {number} is not needed any more")
     }
-}
 
-/// An event without its borrows.
-enum Seen {
-    Text(String),
-    Completed(u64, Result<Json, CallError>),
-    Update(u64, String),
-    Input(InputReply, Box<InputRequest>),
-    InputCancelled(InputKey),
-    Closed(CloseReason),
-}
-
-fn seen(event: ClientEvent<'_, u64>) -> Seen {
-    match event {
-        ClientEvent::Ready(peer) => {
-            let name = peer.info.as_ref().map_or("a server without a name", |info| &info.name);
-            Seen::Text(format!("ready, {} with {name}", peer.version))
-        }
-        ClientEvent::Completed { token, outcome, .. } => Seen::Completed(token, outcome.map(|result| result.to_json())),
-        ClientEvent::Update { token, update, .. } => Seen::Update(
-            *token,
-            match update {
-                Update::Progress(params) => format!("progress {}", params.as_str()),
-                Update::Subscribed(filter) => {
-                    format!("subscribed to {}", serde_json::to_string(&filter).unwrap_or_default())
-                }
-                Update::Notification { method, params } => {
-                    format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str()))
-                }
-                other => format!("{other:?}"),
-            },
-        ),
-        ClientEvent::Input { reply, request } => Seen::Input(reply, request),
-        ClientEvent::InputCancelled(key) => Seen::InputCancelled(key),
-        ClientEvent::Notification { method, params } => {
-            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
-        }
-        ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
-        ClientEvent::Closed(reason) => Seen::Closed(reason),
-        other => Seen::Text(format!("{other:?}")),
-    }
-}
-
-impl Party for SimClient {
-    fn set_time(&mut self, now: Instant) {
-        self.now = now;
-    }
-
-    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
+    /// Takes care of what has happened, until the machine wants something of its driver.
+    pub(crate) fn next_want(&mut self, log: &mut Log<'_>) -> Want {
         self.answer_what_is_due();
-        let mut turn = Turn::default();
         loop {
             let seen = match self.machine.poll() {
-                Output::Open { conn, .. } => {
-                    self.conn = Some(conn);
-                    turn.opens = true;
-                    // What was said to the old stream must not reach the new one.
-                    return turn;
-                }
-                Output::Close(_) => {
-                    turn.closes = Some(Closing::Both);
-                    continue;
-                }
+                Output::Open { conn, .. } => return Want::Open(conn),
+                Output::Close(conn) => return Want::Close(conn),
                 Output::Idle { deadline } => {
-                    turn.deadline = earliest(deadline, self.due.first().map(|(at, _)| *at));
-                    return turn;
+                    return Want::Rest(earliest(deadline, self.due.first().map(|(at, _)| *at)));
                 }
                 Output::Event(event) => {
                     assert!(self.closed.is_none(), "nothing comes after `Closed`: {event:?}");
@@ -318,6 +274,75 @@ impl Party for SimClient {
             }
         }
     }
+}
+
+/// An event without its borrows.
+enum Seen {
+    Text(String),
+    Completed(u64, Result<Json, CallError>),
+    Update(u64, String),
+    Input(InputReply, Box<InputRequest>),
+    InputCancelled(InputKey),
+    Closed(CloseReason),
+}
+
+fn seen(event: ClientEvent<'_, u64>) -> Seen {
+    match event {
+        ClientEvent::Ready(peer) => {
+            let name = peer.info.as_ref().map_or("a server without a name", |info| &info.name);
+            Seen::Text(format!("ready, {} with {name}", peer.version))
+        }
+        ClientEvent::Completed { token, outcome, .. } => Seen::Completed(token, outcome.map(|result| result.to_json())),
+        ClientEvent::Update { token, update, .. } => Seen::Update(
+            *token,
+            match update {
+                Update::Progress(params) => format!("progress {}", params.as_str()),
+                Update::Subscribed(filter) => {
+                    format!("subscribed to {}", serde_json::to_string(&filter).unwrap_or_default())
+                }
+                Update::Notification { method, params } => {
+                    format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str()))
+                }
+                other => format!("{other:?}"),
+            },
+        ),
+        ClientEvent::Input { reply, request } => Seen::Input(reply, request),
+        ClientEvent::InputCancelled(key) => Seen::InputCancelled(key),
+        ClientEvent::Notification { method, params } => {
+            Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
+        }
+        ClientEvent::Renewed(peer) => Seen::Text(format!("renewed, {}", peer.version)),
+        ClientEvent::NotDelivered(error) => Seen::Text(format!("not delivered: {error}")),
+        ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
+        ClientEvent::Closed(reason) => Seen::Closed(reason),
+        other => Seen::Text(format!("{other:?}")),
+    }
+}
+
+impl Party for SimClient {
+    fn set_time(&mut self, now: Instant) {
+        self.now = now;
+    }
+
+    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
+        assert!(matches!(self.machine, AnyClient::Stdio(_)), "a client over HTTP is at home in an `HttpSim`");
+        let mut turn = Turn::default();
+        loop {
+            match self.next_want(log) {
+                Want::Open(conn) => {
+                    self.conn = Some(conn);
+                    turn.opens = true;
+                    // What was said to the old stream must not reach the new one.
+                    return turn;
+                }
+                Want::Close(_) => turn.closes = Some(Closing::Both),
+                Want::Rest(deadline) => {
+                    turn.deadline = deadline;
+                    return turn;
+                }
+            }
+        }
+    }
 
     fn unwritten(&self) -> &[u8] {
         self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
@@ -330,7 +355,7 @@ impl Party for SimClient {
     }
 
     fn read(&mut self, bytes: &[u8]) -> usize {
-        give(&mut self.machine, self.conn, bytes, self.now)
+        self.conn.map_or(0, |conn| give(&mut self.machine, conn, bytes, self.now))
     }
 
     fn read_end(&mut self) {

@@ -32,24 +32,29 @@
 //! println!("{}", sim.transcript());
 //! ```
 //!
-//! The parts: [`Sim`] runs two [`Party`]s, which are a [`SimClient`], a [`SimServer`] or a [`Script`]; [`Weather`] says
-//! how their [`Pipe`]s behave; the [`Trace`] has a hash for comparing runs and a transcript for reading them, which
+//! The parts: [`Sim`] runs two [`Party`]s, which are a [`SimClient`], a [`SimServer`] or a [`Script`]; [`HttpSim`] runs
+//! many clients and one server over HTTP; [`Weather`] says how their [`Pipe`]s behave, and [`Faults`] what breaks; the [`Trace`] has a hash for comparing runs and a transcript for reading them, which
 //! [`assert_transcript_file`] compares with the one that is expected.
 
 #![forbid(unsafe_code)]
 
 mod client;
+mod clock;
+mod http_sim;
+mod movable;
 mod party;
 mod pipe;
 mod random;
 mod script;
 mod server;
 mod sim;
+mod stream;
 mod trace;
 mod transcript;
 mod weather;
 
 pub use client::{InputAnswer, SimClient};
+pub use http_sim::{HttpSim, SimClientId};
 pub use party::{Closing, Log, Party, Turn};
 pub use pipe::Pipe;
 pub use random::Random;
@@ -58,4 +63,4 @@ pub use server::{Handler, ServerMachine, SimContext, SimServer, handler};
 pub use sim::Sim;
 pub use trace::{Side, Trace};
 pub use transcript::{UPDATE, assert_transcript, assert_transcript_file};
-pub use weather::Weather;
+pub use weather::{Faults, Weather};

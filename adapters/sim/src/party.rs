@@ -1,6 +1,6 @@
 //! What takes part in a simulation: a machine with a program around it, or a script.
 
-use windlass::{ConnError, ConnId, Instant, Machine};
+use windlass::{ConnError, ConnId, Instant};
 
 use crate::trace::{Side, Trace};
 
@@ -61,22 +61,21 @@ pub enum Closing {
 pub struct Log<'a> {
     pub(crate) trace: &'a mut Trace,
     pub(crate) side: Side,
+    pub(crate) name: &'a str,
     pub(crate) now: Instant,
 }
 
 impl Log<'_> {
     /// The program sees something.
     pub fn saw(&mut self, what: &str) {
-        self.trace.saw(self.side, what, self.now);
+        self.trace.saw(self.side, self.name, what, self.now);
     }
 }
 
-/// Gives a machine what fits into its buffer.
-pub(crate) fn give<M: Machine>(machine: &mut M, conn: Option<ConnId>, bytes: &[u8], now: Instant) -> usize {
-    let Some(conn) = conn else { return 0 };
-    let buffer = machine.read_buf(conn);
-    let count = buffer.len().min(bytes.len());
-    buffer[..count].copy_from_slice(&bytes[..count]);
-    machine.read_done(conn, count, now);
-    count
+/// What the machine of a party wants, its events taken care of.
+pub(crate) enum Want {
+    Open(ConnId),
+    Close(ConnId),
+    /// Nothing more before this.
+    Rest(Option<Instant>),
 }

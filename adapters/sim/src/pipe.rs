@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windlass::Instant;
 
 use crate::random::Random;
-use crate::weather::Weather;
+use crate::weather::{Faults, Weather};
 
 /// One direction of a stream.
 ///
@@ -26,17 +26,24 @@ pub struct Pipe {
     /// When the last chunk arrives: none may overtake it.
     last: Instant,
     end: Option<Instant>,
+    /// When the stream breaks, for both sides.
+    breaks: Option<Instant>,
 }
 
 impl Pipe {
     /// A pipe in this weather.
     pub fn new(weather: Weather, random: Random) -> Self {
-        Self { weather, random, chunks: VecDeque::new(), bytes: 0, last: Instant::ZERO, end: None }
+        Self { weather, random, chunks: VecDeque::new(), bytes: 0, last: Instant::ZERO, end: None, breaks: None }
+    }
+
+    /// Changes the weather for what is written from now on.
+    pub fn set_weather(&mut self, weather: Weather) {
+        self.weather = weather;
     }
 
     /// Takes some of `bytes`, perhaps none, and says how many. After the end, whatever comes is swallowed.
     pub fn write(&mut self, bytes: &[u8], now: Instant) -> usize {
-        if self.end.is_some() {
+        if self.end.is_some() || self.breaks.is_some() {
             return bytes.len();
         }
         let room = self.weather.capacity.saturating_sub(self.bytes).min(bytes.len());
@@ -46,9 +53,38 @@ impl Pipe {
         let chunk = self.random.between(*self.weather.chunk.start() as u64, *self.weather.chunk.end() as u64);
         let count = room.min(usize::try_from(chunk).unwrap_or(usize::MAX)).max(1);
         let arrival = self.arrival(now);
-        self.chunks.push_back((arrival, bytes[..count].to_vec()));
-        self.bytes += count;
+        let chunk = self.through_faults(&bytes[..count], arrival);
+        if !chunk.is_empty() {
+            self.bytes += chunk.len();
+            self.chunks.push_back((self.last, chunk));
+        }
         count
+    }
+
+    /// What arrives of a chunk, and when: the faults may make it late, cut it off or spoil it.
+    fn through_faults(&mut self, bytes: &[u8], arrival: Instant) -> Vec<u8> {
+        let Faults { stalled, half_closed, reset, corrupted, .. } = self.weather.faults;
+        let mut chunk = bytes.to_vec();
+        if self.hit(stalled) {
+            self.last = arrival + self.random.duration(&self.weather.faults.stall);
+        }
+        if self.hit(corrupted) {
+            let at = self.random.between(0, chunk.len() as u64 - 1) as usize;
+            chunk[at] ^= self.random.between(1, 255) as u8;
+        }
+        if self.hit(half_closed) {
+            chunk.truncate(self.random.between(0, chunk.len() as u64) as usize);
+            self.end = Some(self.last);
+        } else if self.hit(reset) {
+            chunk.truncate(self.random.between(0, chunk.len() as u64) as usize);
+            self.breaks = Some(self.last);
+        }
+        chunk
+    }
+
+    /// Whether something happens that happens once in `times`. In weather without it nothing is drawn.
+    fn hit(&mut self, times: u64) -> bool {
+        times > 0 && self.random.one_in(times)
     }
 
     /// The writer is done: after what is on its way, the reader sees the end.
@@ -63,6 +99,7 @@ impl Pipe {
         self.chunks.clear();
         self.bytes = 0;
         self.end = Some(now);
+        self.breaks = None;
     }
 
     /// The bytes that have arrived and were not taken yet, up to the end of their chunk.
@@ -85,9 +122,14 @@ impl Pipe {
         self.chunks.is_empty() && self.end.is_some_and(|end| end <= now)
     }
 
+    /// Whether the reader has taken everything that came before the stream broke.
+    pub fn has_broken(&self, now: Instant) -> bool {
+        self.chunks.is_empty() && self.breaks.is_some_and(|at| at <= now)
+    }
+
     /// When the next bytes, or the end, arrive.
     pub fn next_arrival(&self) -> Option<Instant> {
-        self.chunks.front().map(|(at, _)| *at).or(self.end)
+        self.chunks.front().map(|(at, _)| *at).or(self.end).or(self.breaks)
     }
 
     /// How many bytes are on their way or wait for the reader.
@@ -101,9 +143,7 @@ impl Pipe {
     }
 
     fn arrival(&mut self, now: Instant) -> Instant {
-        let micros = |wait: &std::time::Duration| u64::try_from(wait.as_micros()).unwrap_or(u64::MAX);
-        let delay = self.random.between(micros(self.weather.delay.start()), micros(self.weather.delay.end()));
-        self.last = self.last.max(now + std::time::Duration::from_micros(delay));
+        self.last = self.last.max(now + self.random.duration(&self.weather.delay));
         self.last
     }
 }
@@ -145,5 +185,36 @@ mod tests {
         assert_eq!(pipe.write(b"ef", Instant::ZERO), 0);
         pipe.take(1);
         assert_eq!(pipe.write(b"ef", Instant::ZERO), 1);
+    }
+
+    #[test]
+    fn faults_cut_spoil_and_delay() {
+        let written = b"0123456789";
+        let faulty = |faults| {
+            let mut pipe = Pipe::new(Weather { faults, ..Weather::calm() }, Random::new(3));
+            assert_eq!(pipe.write(written, Instant::ZERO), written.len(), "the writer knows nothing of it");
+            assert_eq!(pipe.write(written, Instant::ZERO), written.len());
+            pipe
+        };
+        let mut ended = faulty(Faults { half_closed: 1, ..Faults::none() });
+        let mut broken = faulty(Faults { reset: 1, ..Faults::none() });
+        for pipe in [&mut ended, &mut broken] {
+            assert!(pipe.len() <= written.len(), "what comes after the cut is lost");
+            assert!(
+                !pipe.has_ended(Instant::ZERO) && !pipe.has_broken(Instant::ZERO),
+                "what came before is read first"
+            );
+            pipe.take(pipe.len());
+        }
+        assert!(ended.has_ended(Instant::ZERO) && !ended.has_broken(Instant::ZERO));
+        assert!(broken.has_broken(Instant::ZERO) && !broken.has_ended(Instant::ZERO));
+
+        let spoilt = faulty(Faults { corrupted: 1, ..Faults::none() });
+        let arrived = spoilt.arrived(Instant::ZERO).unwrap();
+        assert_eq!(arrived.iter().zip(written).filter(|(got, sent)| got != sent).count(), 1);
+
+        let second = Duration::from_secs(1);
+        let late = faulty(Faults { stalled: 1, stall: second..=second, ..Faults::none() });
+        assert_eq!(late.next_arrival(), Some(Instant::ZERO + second));
     }
 }

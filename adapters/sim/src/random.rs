@@ -1,5 +1,8 @@
 //! Randomness that is a function of one number.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 /// A small seeded generator (SplitMix64). The same seed gives the same numbers, on every machine and in every build.
 ///
 /// ```
@@ -42,6 +45,12 @@ impl Random {
     /// True once in `times`, on average.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.between(1, times) == 1
+    }
+
+    /// A time from the beginning of a range to its end, both included.
+    pub fn duration(&mut self, range: &RangeInclusive<Duration>) -> Duration {
+        let micros = |time: &Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(self.between(micros(range.start()), micros(range.end())))
     }
 
     /// One of several things.

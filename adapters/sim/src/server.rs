@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use windlass::client::CallOptions;
+use windlass::link::AnyServer;
+use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{LoggingLevel, LoggingMessageParams, Method};
 use windlass::server::{
@@ -15,13 +17,14 @@ use windlass::{
     SendError, earliest,
 };
 
-use crate::party::{Closing, Log, Party, Turn, give};
+use crate::movable::give;
+use crate::party::{Closing, Log, Party, Turn, Want};
 
 /// A handler: a plain function, run in no time. What it "takes" is virtual; see [`SimContext::take`].
 pub type Handler = Rc<dyn Fn(&mut SimContext<'_>) -> Result<Reply, HandlerError>>;
 
 /// The machine that a [`SimServer`] runs.
-pub type ServerMachine = StdioServer<u64, Handler>;
+pub type ServerMachine = AnyServer<u64, Handler>;
 
 /// Makes a handler of a function.
 ///
@@ -114,8 +117,18 @@ pub struct SimServer {
 impl SimServer {
     /// A server whose key material is drawn from `seed`.
     pub fn new(config: ServerConfig, registry: Registry<Handler>, seed: u64) -> Self {
+        Self::of(StdioServer::new(config, registry, &Seed::from_number(seed), Instant::ZERO).into())
+    }
+
+    /// The same behind an endpoint of HTTP, for an [`HttpSim`](crate::HttpSim). Such a server has many clients and calls
+    /// none of them; its handlers ask for input.
+    pub fn over_http(config: ServerConfig, http: HttpServerConfig, registry: Registry<Handler>, seed: u64) -> Self {
+        Self::of(HttpServer::new(config, http, registry, &Seed::from_number(seed), Instant::ZERO).into())
+    }
+
+    fn of(machine: ServerMachine) -> Self {
         Self {
-            machine: StdioServer::new(config, registry, &Seed::from_number(seed), Instant::ZERO),
+            machine,
             conn: None,
             now: Instant::ZERO,
             requests: BTreeMap::new(),
@@ -132,7 +145,7 @@ impl SimServer {
     /// Calls the client; the number of the call, or why it was refused.
     pub fn call<M: Method>(&mut self, params: &M::Params) -> Result<u64, SendError> {
         let token = self.calls + 1;
-        match self.machine.call::<M>(params, &CallOptions::new(), token, self.now) {
+        match self.machine.call_raw(M::NAME, params, &CallOptions::new(), token, self.now) {
             Ok(_) => {
                 self.calls = token;
                 Ok(token)
@@ -166,9 +179,20 @@ impl SimServer {
         self.closed.as_ref()
     }
 
-    /// What was ignored so far.
+    /// What was ignored so far. A server over HTTP does not count.
     pub fn counters(&self) -> Counters {
-        self.machine.counters()
+        match &self.machine {
+            AnyServer::Stdio(machine) => machine.counters(),
+            AnyServer::Http(_) => Counters::default(),
+        }
+    }
+
+    /// How many legacy sessions there are over HTTP.
+    pub fn sessions(&self) -> usize {
+        match &self.machine {
+            AnyServer::Stdio(_) => 0,
+            AnyServer::Http(machine) => machine.sessions(),
+        }
     }
 
     /// The machine itself: its registry, log messages, updates of resources.
@@ -222,6 +246,50 @@ impl SimServer {
             None => "a request cancelled that no handler had seen".into(),
         }
     }
+
+    /// Takes care of what has happened, until the machine wants something of its driver.
+    pub(crate) fn next_want(&mut self, log: &mut Log<'_>) -> Want {
+        self.act_on_what_is_due();
+        loop {
+            let seen = match self.machine.poll() {
+                Output::Open { conn, .. } => return Want::Open(conn),
+                Output::Close(conn) => return Want::Close(conn),
+                Output::Idle { deadline } => {
+                    return Want::Rest(earliest(deadline, self.scheduled.first_key_value().map(|((at, _), _)| *at)));
+                }
+                Output::Event(event) => {
+                    assert!(self.closed.is_none(), "nothing comes after `Closed`");
+                    seen(event)
+                }
+            };
+            match seen {
+                Seen::Text(text) => log.saw(text.trim_end()),
+                Seen::Invoke(reply, handler, invocation) => {
+                    let number = self.number_of(reply.key());
+                    log.saw(&format!("request {number} for {}", described(&invocation.request)));
+                    self.run(reply, &handler, &invocation);
+                }
+                Seen::Cancelled(key) => {
+                    let text = self.stopped(key);
+                    log.saw(&text);
+                }
+                Seen::Completed(call, outcome) => {
+                    match &outcome {
+                        Ok(result) => log.saw(&format!("call {call} completed {result}")),
+                        Err(error) => log.saw(&format!("call {call} failed: {error}")),
+                    }
+                    let before = self.outcomes.insert(call, outcome);
+                    assert!(before.is_none(), "call {call} completed twice");
+                }
+                Seen::Closed(reason) => {
+                    assert_eq!(self.outcomes.len() as u64, self.calls, "every call completes before `Closed`");
+                    self.scheduled.clear();
+                    log.saw(&format!("closed: {reason}"));
+                    self.closed = Some(reason);
+                }
+            }
+        }
+    }
 }
 
 /// An event without its borrows.
@@ -267,52 +335,18 @@ impl Party for SimServer {
     }
 
     fn turn(&mut self, log: &mut Log<'_>) -> Turn {
-        self.act_on_what_is_due();
+        assert!(matches!(self.machine, AnyServer::Stdio(_)), "a server over HTTP is at home in an `HttpSim`");
         let mut turn = Turn::default();
         loop {
-            let seen = match self.machine.poll() {
-                Output::Open { conn, .. } => {
+            match self.next_want(log) {
+                Want::Open(conn) => {
                     self.conn = Some(conn);
                     turn.opens = true;
-                    continue;
                 }
-                Output::Close(_) => {
-                    turn.closes = Some(Closing::Both);
-                    continue;
-                }
-                Output::Idle { deadline } => {
-                    turn.deadline = earliest(deadline, self.scheduled.first_key_value().map(|((at, _), _)| *at));
+                Want::Close(_) => turn.closes = Some(Closing::Both),
+                Want::Rest(deadline) => {
+                    turn.deadline = deadline;
                     return turn;
-                }
-                Output::Event(event) => {
-                    assert!(self.closed.is_none(), "nothing comes after `Closed`");
-                    seen(event)
-                }
-            };
-            match seen {
-                Seen::Text(text) => log.saw(text.trim_end()),
-                Seen::Invoke(reply, handler, invocation) => {
-                    let number = self.number_of(reply.key());
-                    log.saw(&format!("request {number} for {}", described(&invocation.request)));
-                    self.run(reply, &handler, &invocation);
-                }
-                Seen::Cancelled(key) => {
-                    let text = self.stopped(key);
-                    log.saw(&text);
-                }
-                Seen::Completed(call, outcome) => {
-                    match &outcome {
-                        Ok(result) => log.saw(&format!("call {call} completed {result}")),
-                        Err(error) => log.saw(&format!("call {call} failed: {error}")),
-                    }
-                    let before = self.outcomes.insert(call, outcome);
-                    assert!(before.is_none(), "call {call} completed twice");
-                }
-                Seen::Closed(reason) => {
-                    assert_eq!(self.outcomes.len() as u64, self.calls, "every call completes before `Closed`");
-                    self.scheduled.clear();
-                    log.saw(&format!("closed: {reason}"));
-                    self.closed = Some(reason);
                 }
             }
         }
@@ -329,7 +363,7 @@ impl Party for SimServer {
     }
 
     fn read(&mut self, bytes: &[u8]) -> usize {
-        give(&mut self.machine, self.conn, bytes, self.now)
+        self.conn.map_or(0, |conn| give(&mut self.machine, conn, bytes, self.now))
     }
 
     fn read_end(&mut self) {

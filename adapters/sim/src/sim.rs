@@ -6,17 +6,14 @@ use windlass::client::ClientConfig;
 use windlass::{ConnError, ConnErrorKind, Instant, earliest};
 
 use crate::client::SimClient;
+use crate::clock::{self, MOST_STEPS_AT_ONCE, World};
 use crate::party::{Closing, Log, Party, Turn};
-use crate::pipe::Pipe;
 use crate::random::Random;
 use crate::script::Script;
 use crate::server::SimServer;
+use crate::stream::Stream;
 use crate::trace::{Side, Trace};
 use crate::weather::Weather;
-
-/// Steps without the clock moving after which something must be going in circles. A long session in bytewise weather
-/// takes some ten thousand.
-const MOST_STEPS_AT_ONCE: u32 = 10_000_000;
 
 /// A client and a server in one process, under one virtual clock.
 ///
@@ -32,10 +29,7 @@ pub struct Sim<C, S> {
     random: Random,
     trace: Trace,
     restart: Box<dyn FnMut() -> S>,
-    /// What is on its way to each side.
-    toward: [Pipe; 2],
-    told_end: [bool; 2],
-    wrote_end: [bool; 2],
+    stream: Stream,
     deadlines: [Option<Instant>; 2],
     streams: u32,
     steps_at_once: u32,
@@ -75,11 +69,9 @@ impl<C: Party, S: Party> Sim<C, S> {
             now: Instant::ZERO,
             trace: Trace::default(),
             restart: Box::new(server),
-            toward: [(); 2].map(|()| Pipe::new(weather.clone(), random.fork())),
+            stream: Stream::new(&weather, &mut random),
             weather,
             random,
-            told_end: [false; 2],
-            wrote_end: [false; 2],
             deadlines: [None; 2],
             streams: 0,
             steps_at_once: 0,
@@ -106,9 +98,15 @@ impl<C: Party, S: Party> Sim<C, S> {
         self.streams
     }
 
+    /// Changes the weather for what is written from now on.
+    pub fn set_weather(&mut self, weather: Weather) {
+        self.stream.set_weather(&weather);
+        self.weather = weather;
+    }
+
     /// Runs until nothing is on its way. Timers fire only as far as time moves for arrivals; no time is waited out.
     pub fn settle(&mut self) {
-        while self.exchange() || self.fire() || (self.next_arrival().is_some() && self.jump(None)) {}
+        clock::settle(self);
     }
 
     /// Runs until nothing is on its way and no timer is armed, however long that takes.
@@ -117,46 +115,30 @@ impl<C: Party, S: Party> Sim<C, S> {
     ///
     /// If that takes more than a virtual week: something then re-arms its timer for ever, as keep-alive does.
     pub fn run_until_idle(&mut self) {
-        let week = self.now + Duration::from_secs(7 * 24 * 3600);
-        while self.exchange() || self.fire() || self.jump(None) {
-            assert!(self.now < week, "still busy after a virtual week:\n{}", self.transcript());
-        }
+        clock::run_until_idle(self);
     }
 
     /// Runs for so much virtual time.
     pub fn run_for(&mut self, time: Duration) {
-        let end = self.now + time;
-        while self.exchange() || self.fire() || self.jump(Some(end)) {}
-        self.set_time(end);
-        while self.exchange() || self.fire() {}
+        clock::run_for(self, time);
     }
 
     /// Runs until a condition holds; false if it does not when everything is idle.
-    pub fn run_until(&mut self, mut condition: impl FnMut(&mut Self) -> bool) -> bool {
-        loop {
-            let moved = self.exchange();
-            if condition(self) {
-                return true;
-            }
-            if !(moved || self.fire() || self.jump(None)) {
-                return false;
-            }
-        }
+    pub fn run_until(&mut self, condition: impl FnMut(&mut Self) -> bool) -> bool {
+        clock::run_until(self, condition)
     }
 
     /// Breaks the stream under both sides.
     pub fn cut(&mut self) {
-        let why = ConnError::new(ConnErrorKind::Broken, "the stream was cut");
+        self.stream.cut(self.now);
         for side in [Side::Client, Side::Server] {
-            self.toward[side as usize].abandon(self.now);
-            self.told_end[side as usize] = true;
-            self.party(side).broke(&why);
+            self.tell_of_break(side);
         }
     }
 
     /// Whether neither side has anything left: no call, no request, no timer of the program's, no byte.
     pub fn is_idle(&self) -> bool {
-        self.client.is_idle() && self.server.is_idle() && self.toward.iter().all(Pipe::is_empty)
+        self.client.is_idle() && self.server.is_idle() && self.stream.is_empty()
     }
 
     /// Asserts that nothing is left: neither a call nor a request, a byte or a timer.
@@ -169,25 +151,11 @@ impl<C: Party, S: Party> Sim<C, S> {
         self.settle();
         assert!(self.client.is_idle(), "the client is not idle:\n{}", self.transcript());
         assert!(self.server.is_idle(), "the server is not idle:\n{}", self.transcript());
-        assert!(self.toward.iter().all(Pipe::is_empty), "bytes are on their way:\n{}", self.transcript());
-    }
-
-    /// One round at the present time: both take a turn, write, and are given what has arrived. False if nothing moved.
-    fn exchange(&mut self) -> bool {
-        let mut moved = false;
-        for side in [Side::Client, Side::Server] {
-            moved |= self.turn(side);
-        }
-        for side in [Side::Client, Side::Server] {
-            moved |= self.deliver(side);
-        }
-        self.steps_at_once += 1;
-        assert!(self.steps_at_once < MOST_STEPS_AT_ONCE, "going in circles at {:?}:\n{}", self.now, self.transcript());
-        moved
+        assert!(self.stream.is_empty(), "bytes are on their way:\n{}", self.transcript());
     }
 
     fn turn(&mut self, side: Side) -> bool {
-        let mut log = Log { trace: &mut self.trace, side, now: self.now };
+        let mut log = Log { trace: &mut self.trace, side, name: side.name(), now: self.now };
         let party: &mut dyn Party = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
@@ -205,78 +173,112 @@ impl<C: Party, S: Party> Sim<C, S> {
     /// The client wants a stream; the first is there already.
     fn open(&mut self) {
         self.streams += 1;
-        if self.streams == 1 {
-            return;
+        if self.streams > 1 {
+            self.trace.saw(Side::Client, Side::Client.name(), "asks for another stream", self.now);
+            for side in [Side::Client, Side::Server] {
+                self.trace.ended(side, None, self.now);
+            }
+            self.server = (self.restart)();
+            self.server.set_time(self.now);
+            self.stream = Stream::new(&self.weather, &mut self.random);
         }
-        self.trace.saw(Side::Client, "asks for another stream", self.now);
-        for side in [Side::Client, Side::Server] {
-            self.trace.ended(side, self.now);
+        let refused = self.weather.faults.refused;
+        if refused > 0 && self.random.one_in(refused) {
+            self.stream.close(Side::Client, Closing::Both, self.now);
+            self.client.broke(&ConnError::new(ConnErrorKind::NotOpened, "the stream was refused"));
         }
-        self.server = (self.restart)();
-        self.server.set_time(self.now);
-        self.toward = [(); 2].map(|()| Pipe::new(self.weather.clone(), self.random.fork()));
-        self.told_end = [false; 2];
-        self.wrote_end = [false; 2];
     }
 
     /// Moves what a side has to write, in as many writes as the weather wants.
     fn write(&mut self, side: Side) -> bool {
         let mut moved = false;
         loop {
-            let pipe = &mut self.toward[side.other() as usize];
             let party: &mut dyn Party = match side {
                 Side::Client => &mut self.client,
                 Side::Server => &mut self.server,
             };
             let bytes = party.unwritten();
-            let count = if bytes.is_empty() { 0 } else { pipe.write(bytes, self.now) };
+            let count = self.stream.write(side, bytes, self.now);
             if count == 0 {
                 return moved;
             }
-            self.trace.wrote(side, &bytes[..count], self.now);
+            self.trace.wrote(side, None, &bytes[..count], self.now);
             party.wrote(count);
             moved = true;
         }
     }
 
     fn close(&mut self, side: Side, closing: Closing) -> bool {
-        if closing == Closing::Both {
-            // What comes to a reader that is gone is lost.
-            self.toward[side as usize].abandon(self.now);
-            self.told_end[side as usize] = true;
-        }
-        let first = !std::mem::replace(&mut self.wrote_end[side as usize], true);
+        let first = self.stream.close(side, closing, self.now);
         if first {
-            self.toward[side.other() as usize].end(self.now);
-            self.trace.ended(side, self.now);
+            self.trace.ended(side, None, self.now);
         }
         first
     }
 
     /// Gives a side one chunk that has arrived, or the end.
     fn deliver(&mut self, side: Side) -> bool {
-        let pipe = &mut self.toward[side as usize];
+        if self.tell_of_break(side) {
+            return true;
+        }
         let party: &mut dyn Party = match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         };
-        if let Some(bytes) = pipe.arrived(self.now) {
+        if let Some(bytes) = self.stream.arrived(side, self.now) {
             let count = party.read(bytes);
             if count > 0 {
-                self.trace.read(side, &bytes[..count], self.now);
-                pipe.take(count);
+                self.trace.read(side, None, &bytes[..count], self.now);
+                self.stream.take(side, count);
             }
             return count > 0;
         }
-        let ends = pipe.has_ended(self.now) && !self.told_end[side as usize];
+        let ends = self.stream.ends_for(side, self.now);
         if ends {
-            self.told_end[side as usize] = true;
             party.read_end();
         }
         ends
     }
 
-    /// Wakes whoever's deadline has come.
+    fn tell_of_break(&mut self, side: Side) -> bool {
+        let breaks = self.stream.breaks_for(side, self.now);
+        if breaks {
+            self.party(side).broke(&ConnError::new(ConnErrorKind::Broken, "the stream was cut"));
+        }
+        breaks
+    }
+
+    fn party(&mut self, side: Side) -> &mut dyn Party {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+}
+
+impl<C: Party, S: Party> World for Sim<C, S> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn transcript(&self) -> &str {
+        self.trace.transcript()
+    }
+
+    /// Both take a turn, write, and are given what has arrived.
+    fn exchange(&mut self) -> bool {
+        let mut moved = false;
+        for side in [Side::Client, Side::Server] {
+            moved |= self.turn(side);
+        }
+        for side in [Side::Client, Side::Server] {
+            moved |= self.deliver(side);
+        }
+        self.steps_at_once += 1;
+        assert!(self.steps_at_once < MOST_STEPS_AT_ONCE, "going in circles at {:?}:\n{}", self.now, self.transcript());
+        moved
+    }
+
     fn fire(&mut self) -> bool {
         let mut fired = false;
         for side in [Side::Client, Side::Server] {
@@ -289,22 +291,12 @@ impl<C: Party, S: Party> Sim<C, S> {
         fired
     }
 
-    /// Moves the clock to whatever comes next, unless that is nothing or beyond `limit`.
-    fn jump(&mut self, limit: Option<Instant>) -> bool {
-        let [client, server] = self.deadlines;
-        match earliest(self.next_arrival(), earliest(client, server)) {
-            Some(next) if limit.is_none_or(|limit| next <= limit) => {
-                self.set_time(next);
-                true
-            }
-            _ => false,
-        }
+    fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.deadlines[0], self.deadlines[1])
     }
 
-    /// The next arrival that is still to come. What has arrived and is not read does not count.
     fn next_arrival(&self) -> Option<Instant> {
-        let coming = |pipe: &Pipe| pipe.next_arrival().filter(|at| *at > self.now);
-        earliest(coming(&self.toward[0]), coming(&self.toward[1]))
+        self.stream.next_arrival(self.now)
     }
 
     fn set_time(&mut self, now: Instant) {
@@ -314,12 +306,5 @@ impl<C: Party, S: Party> Sim<C, S> {
         self.now = self.now.max(now);
         self.client.set_time(self.now);
         self.server.set_time(self.now);
-    }
-
-    fn party(&mut self, side: Side) -> &mut dyn Party {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
     }
 }

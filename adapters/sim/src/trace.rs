@@ -1,5 +1,6 @@
 //! What happened, in order: the whole of it as a hash, the readable part of it as a transcript.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ impl Side {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
@@ -41,19 +42,23 @@ impl Side {
 /// The record of a simulation.
 ///
 /// In the transcript, `>` is a line from client to server, `<` one from server to client, `!` what a program saw, and
-/// `@` the time when it has moved on.
+/// `@` the time when it has moved on. Where there are many connections, each has a number, which stands before its
+/// lines; `+` is one that is opened, and `x` one that is closed or breaks.
 #[derive(Debug)]
 pub struct Trace {
     hash: Fnv,
     transcript: String,
     told: Instant,
     /// The beginnings of lines that are not complete yet.
-    unfinished: [Vec<u8>; 2],
+    unfinished: BTreeMap<(Connection, Side), Vec<u8>>,
 }
+
+/// The number of a connection, where there are many.
+pub(crate) type Connection = Option<u32>;
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { hash: Fnv::new(), transcript: String::new(), told: Instant::ZERO, unfinished: [Vec::new(), Vec::new()] }
+        Self { hash: Fnv::new(), transcript: String::new(), told: Instant::ZERO, unfinished: BTreeMap::new() }
     }
 }
 
@@ -69,49 +74,73 @@ impl Trace {
     }
 
     /// A side wrote bytes.
-    pub(crate) fn wrote(&mut self, side: Side, bytes: &[u8], now: Instant) {
-        self.record(b'w', side, bytes, now);
-        let unfinished = &mut self.unfinished[side as usize];
+    pub(crate) fn wrote(&mut self, side: Side, connection: Connection, bytes: &[u8], now: Instant) {
+        self.record(b'w', side, connection, bytes, now);
+        let unfinished = self.unfinished.entry((connection, side)).or_default();
         unfinished.extend_from_slice(bytes);
         // Most writes end no line, so the whole line is looked at only when one does.
         let Some(last) = bytes.iter().rposition(|&byte| byte == b'\n') else { return };
         let rest = unfinished.split_off(unfinished.len() - bytes.len() + last + 1);
         let lines = std::mem::replace(unfinished, rest);
         for line in lines[..lines.len() - 1].split(|&byte| byte == b'\n') {
-            self.line(side.arrow(), &printable(line), now);
+            self.wire_line(side, connection, line, "", now);
+        }
+    }
+
+    /// A side has nothing more to write for now. In HTTP the last line of a message has no end of its own.
+    pub(crate) fn paused(&mut self, side: Side, connection: Connection, now: Instant) {
+        if let Some(line) = self.unfinished.remove(&(connection, side)) {
+            self.wire_line(side, connection, &line, "", now);
         }
     }
 
     /// A side writes no more: what it had begun is a last line.
-    pub(crate) fn ended(&mut self, side: Side, now: Instant) {
-        self.record(b'e', side, b"", now);
-        let line = std::mem::take(&mut self.unfinished[side as usize]);
-        if !line.is_empty() {
-            self.line(side.arrow(), &(printable(&line) + " (without a newline)"), now);
+    pub(crate) fn ended(&mut self, side: Side, connection: Connection, now: Instant) {
+        self.record(b'e', side, connection, b"", now);
+        if let Some(line) = self.unfinished.remove(&(connection, side)).filter(|line| !line.is_empty()) {
+            self.wire_line(side, connection, &line, " (without a newline)", now);
         }
     }
 
+    /// A connection begins, ends or breaks.
+    pub(crate) fn connection(&mut self, mark: char, number: u32, what: &str, now: Instant) {
+        self.record(b'c', Side::Client, Some(number), what.as_bytes(), now);
+        self.line(mark, &format!("{number} {what}"), now);
+    }
+
     /// A side was given bytes.
-    pub(crate) fn read(&mut self, side: Side, bytes: &[u8], now: Instant) {
-        self.record(b'r', side, bytes, now);
+    pub(crate) fn read(&mut self, side: Side, connection: Connection, bytes: &[u8], now: Instant) {
+        self.record(b'r', side, connection, bytes, now);
     }
 
     /// A side was told that its deadline has come.
     pub(crate) fn woke(&mut self, side: Side, now: Instant) {
-        self.record(b't', side, b"", now);
+        self.record(b't', side, None, b"", now);
     }
 
     /// A program saw something.
-    pub(crate) fn saw(&mut self, side: Side, what: &str, now: Instant) {
-        self.record(b'!', side, what.as_bytes(), now);
-        self.line('!', &format!("{}: {what}", side.name()), now);
+    pub(crate) fn saw(&mut self, side: Side, name: &str, what: &str, now: Instant) {
+        self.record(b'!', side, None, what.as_bytes(), now);
+        self.line('!', &format!("{name}: {what}"), now);
     }
 
-    fn record(&mut self, kind: u8, side: Side, bytes: &[u8], now: Instant) {
+    fn record(&mut self, kind: u8, side: Side, connection: Connection, bytes: &[u8], now: Instant) {
         self.hash.add(&now.as_micros().to_le_bytes());
         self.hash.add(&[kind, side as u8]);
+        self.hash.add(&connection.unwrap_or_default().to_le_bytes());
         self.hash.add(&(bytes.len() as u64).to_le_bytes());
         self.hash.add(bytes);
+    }
+
+    fn wire_line(&mut self, side: Side, connection: Connection, line: &[u8], note: &str, now: Instant) {
+        let Some(number) = connection else {
+            return self.line(side.arrow(), &(printable(line) + note), now);
+        };
+        // In HTTP a return belongs to the end of a line, and empty lines say nothing to a person.
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if !line.is_empty() {
+            self.line(side.arrow(), &format!("{number} {}{note}", printable(line)), now);
+        }
     }
 
     fn line(&mut self, mark: char, text: &str, now: Instant) {
@@ -171,11 +200,11 @@ mod tests {
     fn a_transcript_has_whole_lines_and_says_when_time_moves() {
         let mut trace = Trace::default();
         let later = Instant::from_micros(1_500_000);
-        trace.wrote(Side::Client, b"{\"a\"", Instant::ZERO);
-        trace.wrote(Side::Server, b"\xff\r\n[", Instant::ZERO);
-        trace.wrote(Side::Client, b":1}\n", later);
-        trace.saw(Side::Server, "something", later);
-        trace.ended(Side::Server, later);
+        trace.wrote(Side::Client, None, b"{\"a\"", Instant::ZERO);
+        trace.wrote(Side::Server, None, b"\xff\r\n[", Instant::ZERO);
+        trace.wrote(Side::Client, None, b":1}\n", later);
+        trace.saw(Side::Server, "server", "something", later);
+        trace.ended(Side::Server, None, later);
         assert_eq!(
             trace.transcript(),
             "< \\xff\\r\n@ 1.5s\n> {\"a\":1}\n! server: something\n< [ (without a newline)\n"
@@ -187,7 +216,7 @@ mod tests {
         let hash = |chunks: &[&[u8]]| {
             let mut trace = Trace::default();
             for chunk in chunks {
-                trace.read(Side::Client, chunk, Instant::ZERO);
+                trace.read(Side::Client, None, chunk, Instant::ZERO);
             }
             trace.hash()
         };

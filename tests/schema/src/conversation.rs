@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass::model::ProtocolVersion;
+use windlass::model::{Era, ProtocolVersion};
 use windlass_sim::Side;
 
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
@@ -61,6 +61,14 @@ pub enum Kind {
 }
 
 impl Conversation {
+    /// The next message comes with a header that names its revision.
+    pub fn speak(&mut self, version: ProtocolVersion) {
+        match version.era() {
+            Era::Legacy => self.negotiated = Some(version),
+            Era::Modern => self.spoke_modern = true,
+        }
+    }
+
     /// Takes note of the next message. Whoever sends it may be wrong: whatever cannot be understood changes nothing.
     ///
     /// There is more than one place where a message may belong if it is an answer and the other side has asked several

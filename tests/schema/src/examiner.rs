@@ -10,6 +10,7 @@ use windlass_tests::wires::Speaker;
 
 use crate::check::check;
 use crate::conversation::{Conversation, Place};
+use crate::http::{self, Said};
 use crate::recording::Head;
 use crate::schemas::Schemas;
 use crate::shape::shape;
@@ -82,29 +83,57 @@ impl Examiner {
         &self.schemas
     }
 
+    /// Goes through one recording.
+    pub fn recording(&mut self, head: &Head, text: &str) -> Result<(), String> {
+        if http::is_http(text) {
+            self.connections(head, &http::messages(text)?);
+        } else {
+            self.conversation(head, text);
+        }
+        Ok(())
+    }
+
+    /// Goes through the conversations on some connections.
+    pub fn connections(&mut self, head: &Head, messages: &[Said]) {
+        let mut conversations = BTreeMap::<usize, Conversation>::new();
+        for Said { sender, text, conversation, version } in messages {
+            let conversation = conversations.entry(*conversation).or_default();
+            if let Some(version) = version {
+                conversation.speak(*version);
+            }
+            let line = Line { sender: *sender, text: text.trim(), is_cut: false, is_unfinished: false };
+            self.line(head, &line, conversation);
+        }
+        self.of_source(head).conversations += conversations.len();
+    }
+
     /// Goes through one conversation.
     pub fn conversation(&mut self, head: &Head, text: &str) {
         self.of_source(head).conversations += 1;
         let mut conversation = Conversation::default();
         for line in transcript::lines(text) {
-            let speaker = head.speaker(line.sender);
-            match serde_json::from_str::<Value>(line.text) {
-                // Ours never sends batches; others may, and their requests are to be known.
-                Ok(Value::Array(entries)) if speaker != Speaker::Ours => {
-                    for entry in &entries {
-                        self.frame(head, &line, entry, &mut conversation);
-                    }
+            self.line(head, &line, &mut conversation);
+        }
+    }
+
+    fn line(&mut self, head: &Head, line: &Line<'_>, conversation: &mut Conversation) {
+        let speaker = head.speaker(line.sender);
+        match serde_json::from_str::<Value>(line.text) {
+            // Ours never sends batches; others may, and their requests are to be known.
+            Ok(Value::Array(entries)) if speaker != Speaker::Ours => {
+                for entry in &entries {
+                    self.frame(head, line, entry, conversation);
                 }
-                Ok(message) => self.frame(head, &line, &message, &mut conversation),
-                Err(_) if speaker == Speaker::Raw => {}
-                // Whoever gives up a peer that does not read may be in the middle of a frame.
-                Err(_) if line.is_unfinished => {}
-                Err(_) if line.is_cut => self.of_source(head).cut += usize::from(speaker == Speaker::Ours),
-                Err(error) if speaker == Speaker::Ours => self.faults.push(fault(head, &line, vec![error.to_string()])),
-                Err(error) => {
-                    let example = || fault(head, &line, vec![error.to_string()]);
-                    self.of_source(head).foreign_faults.entry("no JSON".to_owned()).or_insert_with(example);
-                }
+            }
+            Ok(message) => self.frame(head, line, &message, conversation),
+            Err(_) if speaker == Speaker::Raw => {}
+            // Whoever gives up a peer that does not read may be in the middle of a frame.
+            Err(_) if line.is_unfinished => {}
+            Err(_) if line.is_cut => self.of_source(head).cut += usize::from(speaker == Speaker::Ours),
+            Err(error) if speaker == Speaker::Ours => self.faults.push(fault(head, line, vec![error.to_string()])),
+            Err(error) => {
+                let example = || fault(head, line, vec![error.to_string()]);
+                self.of_source(head).foreign_faults.entry("no JSON".to_owned()).or_insert_with(example);
             }
         }
     }

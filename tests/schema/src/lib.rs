@@ -8,6 +8,7 @@ pub mod check;
 pub mod conversation;
 mod corrections;
 pub mod examiner;
+pub mod http;
 pub mod recording;
 pub mod schemas;
 pub mod self_check;

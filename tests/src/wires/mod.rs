@@ -1,8 +1,10 @@
 //! Recording what the tests put on a wire, so that it can be held against the official schemas.
 //!
 //! Where the environment names a folder in [`FOLDER`], every wire of every test leaves a recording there: who spoke on
-//! it, and each line in both directions. Without it nothing is recorded, and nothing stands between the peers.
+//! it, and each line in both directions, or over [HTTP](http) what is said on each connection. Without it nothing is
+//! recorded, and nothing stands between the peers.
 
+pub mod http;
 mod recording;
 mod relay;
 
@@ -127,7 +129,7 @@ fn relay_both(recording: &Recording, client: &OwnedFd, server: &OwnedFd) -> io::
         let mut recording = Recording::open(recording.path())?;
         std::thread::spawn(move || {
             // However it ends, both sides are to see that it has.
-            let _ = relay(&from, &to, direction, &mut recording);
+            let _ = relay(&from, &to, |bytes| recording.take(direction, bytes));
             let _ = shutdown(&to, Shutdown::Write);
             let _ = shutdown(&from, Shutdown::Read);
         });

@@ -12,7 +12,7 @@ const STRING_BYTES: usize = 256;
 const LINE_BYTES: usize = 1 << 18;
 
 /// Which way a line goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the client.
     ToServer,

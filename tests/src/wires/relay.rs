@@ -6,14 +6,12 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, read, write};
 
-use super::{Direction, Recording};
-
 /// As much as a pipe holds: whoever does not read is to be noticed as soon as without us.
 const PIECE: usize = 1 << 16;
 
 /// Passes on what comes, as it comes, until there is no more or nobody reads it. What a line causes is recorded after
 /// it, since it is recorded before it is passed on.
-pub fn relay(from: &impl AsFd, to: &impl AsFd, direction: Direction, recording: &mut Recording) -> io::Result<()> {
+pub fn relay(from: &impl AsFd, to: &impl AsFd, mut record: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut buffer = vec![0; PIECE];
     loop {
         let mut ends = [PollFd::new(from, PollFlags::IN), PollFd::new(to, PollFlags::empty())];
@@ -26,7 +24,7 @@ pub fn relay(from: &impl AsFd, to: &impl AsFd, direction: Direction, recording: 
         if count == 0 {
             return Ok(());
         }
-        recording.take(direction, &buffer[..count])?;
+        record(&buffer[..count])?;
         let mut rest = &buffer[..count];
         while !rest.is_empty() {
             let written = retried(|| write(to, rest))?;

@@ -185,7 +185,9 @@ fn what_the_program_nests_deeply_is_for_the_server_to_judge() {
     for _ in 0..200 {
         value = serde_json::json!([value]);
     }
-    talk.client.call_raw("x/y", &serde_json::json!({ "deep": value }), &CallOptions::new(), 8, talk.now).unwrap();
+    talk.client
+        .call_raw("no/such/method", &serde_json::json!({ "deep": value }), &CallOptions::new(), 8, talk.now)
+        .unwrap();
     talk.run();
     let request = talk.request();
     assert!(request.body.contains(&"[".repeat(200)));

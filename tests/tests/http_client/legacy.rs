@@ -393,16 +393,16 @@ fn a_server_that_does_not_resume() {
         let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
         let call = talk.request();
         talk.stream(&call);
-        talk.lines(&call, "id: e1\ndata: \n\n");
+        let event = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        talk.lines(&call, &format!("id: e1\ndata: {event}\n\n"));
         talk.cut(&call);
         talk.pass(Duration::from_secs(1));
         let get = talk.request();
-        talk.plain(&get, status, "");
-        assert!(
-            talk.failed(number).starts_with(
-                "no response received for request ID 2: the stream broke, and the server does not resume it"
-            )
-        );
+        talk.json(&get, status, "no such stream");
+        let failed = talk.failed(number);
+        let expected = "no response received for request ID 2: the stream broke, and the server does not resume it";
+        assert!(failed.starts_with(expected), "{failed}");
+        assert!(failed.contains(": no such stream"), "what is told of the refusal is its own: {failed}");
         talk.close_down();
     }
 }

@@ -13,6 +13,8 @@ use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::model::{Implementation, Method};
 use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, SendError, Target};
 use windlass_sim::assert_transcript_file;
+use windlass_tests::wires::http::HttpRecording;
+use windlass_tests::wires::{self, Direction};
 
 pub(crate) const URL: &str = "http://server:3000/mcp";
 
@@ -78,7 +80,12 @@ pub(crate) struct Talk {
     pub(crate) unreachable: bool,
     /// The server reads nothing.
     pub(crate) deaf: bool,
+    recording: Option<HttpRecording>,
 }
+
+/// The server is a text of the test.
+const WIRE: wires::Wire =
+    wires::Wire { source: "http client", client: wires::Speaker::Ours, server: wires::Speaker::Raw };
 
 pub(crate) fn config() -> ClientConfig {
     ClientConfig::new(Implementation::new("c", "1"))
@@ -106,6 +113,7 @@ impl Talk {
             deadline: None,
             unreachable: false,
             deaf: false,
+            recording: WIRE.http_recording(),
         };
         talk.run();
         talk
@@ -252,6 +260,9 @@ impl Talk {
     /// The server closes the connection.
     pub(crate) fn cut(&mut self, request: &Request) {
         self.note(&format!("< {} eof", request.conn));
+        if let Some(recording) = &mut self.recording {
+            recording.end(request.conn, Direction::ToClient).expect("the wire can be recorded");
+        }
         if let Some(wire) = self.wires.get(&request.conn) {
             self.client.read_eof(wire.id, self.now);
         }
@@ -274,6 +285,7 @@ impl Talk {
             let count = room.len().min(bytes.len()).min(self.chunk);
             assert!(count > 0, "the client stopped reading");
             room[..count].copy_from_slice(&bytes[..count]);
+            record(&mut self.recording, conn, Direction::ToClient, &bytes[..count]);
             bytes = &bytes[count..];
             self.client.read_done(id, count, self.now);
             self.run();
@@ -333,6 +345,7 @@ impl Talk {
         if bytes.is_empty() || self.deaf {
             return false;
         }
+        record(&mut self.recording, name, Direction::ToServer, &bytes);
         self.client.write_done(wire.id, bytes.len(), self.now);
         wire.unread.extend_from_slice(&bytes);
         let mut complete = Vec::new();
@@ -461,6 +474,12 @@ impl Talk {
         assert!(self.transcript.lines().last().is_some_and(|line| line.starts_with("! closed")), "{}", self.transcript);
         assert!(self.client.is_idle(), "{}", self.transcript);
         assert!(self.wires.is_empty() && self.deadline.is_none(), "{:?}\n{}", self.deadline, self.transcript);
+    }
+}
+
+fn record(recording: &mut Option<HttpRecording>, connection: u32, direction: Direction, bytes: &[u8]) {
+    if let Some(recording) = recording {
+        recording.take(connection, direction, bytes).expect("the wire can be recorded");
     }
 }
 

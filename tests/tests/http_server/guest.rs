@@ -7,6 +7,8 @@ use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::model::{CallToolResult, Implementation, Resource, Tool};
 use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
+use windlass_tests::wires::http::HttpRecording;
+use windlass_tests::wires::{Direction, Speaker, Wire};
 
 /// What every request of the modern era says of its client.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -27,7 +29,11 @@ pub(crate) struct House {
     pub(crate) chunk: usize,
     /// Whether clients take what is written to them.
     pub(crate) reads: bool,
+    recording: Option<HttpRecording>,
 }
+
+/// The clients are texts of the test.
+const WIRE: Wire = Wire { source: "http server", client: Speaker::Raw, server: Speaker::Ours };
 
 impl House {
     pub(crate) fn new() -> Self {
@@ -56,6 +62,7 @@ impl House {
             hung_up: BTreeMap::new(),
             chunk: usize::MAX,
             reads: true,
+            recording: WIRE.http_recording(),
         }
     }
 
@@ -76,6 +83,7 @@ impl House {
                 return;
             }
             space[..count].copy_from_slice(&rest[..count]);
+            self.record(conn, Direction::ToServer, &rest[..count]);
             self.server.read_done(conn, count, self.now);
             rest = &rest[count..];
             self.settle();
@@ -151,6 +159,7 @@ impl House {
                 None => {}
             }
             let bytes = self.server.write_buf(conn).to_vec();
+            self.record(conn, Direction::ToClient, &bytes);
             self.server.write_done(conn, bytes.len(), self.now);
             self.written.entry(conn).or_default().extend_from_slice(&bytes);
             progress |= !bytes.is_empty();
@@ -158,6 +167,12 @@ impl House {
         let hidden = |conn: &&ConnId| !self.server.write_buf(**conn).is_empty();
         assert_eq!(self.written.keys().find(hidden), None, "the driver is told of everything that waits");
         progress
+    }
+
+    fn record(&mut self, conn: ConnId, direction: Direction, bytes: &[u8]) {
+        if let Some(recording) = &mut self.recording {
+            recording.take(conn.number(), direction, bytes).expect("the wire can be recorded");
+        }
     }
 
     /// What a client has got since it last looked.

@@ -6,13 +6,18 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::peers::OVER_HTTP;
+
 /// Far beyond what any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server over HTTP.
 pub(crate) struct HttpParty {
     child: Child,
+    /// Where clients of ours reach it, whose words are recorded.
     url: String,
+    /// Where it is itself.
+    own_url: String,
 }
 
 impl HttpParty {
@@ -27,7 +32,8 @@ impl HttpParty {
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
         assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");
-        Self { child, url: url.trim().to_owned() }
+        let own_url = url.trim().to_owned();
+        Self { child, url: OVER_HTTP.tapped_url(&own_url), own_url }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -51,7 +57,7 @@ impl HttpParty {
 
     /// Connects by hand.
     pub(crate) fn dial(&self) -> TcpStream {
-        let address = self.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+        let address = self.own_url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream

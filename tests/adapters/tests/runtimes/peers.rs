@@ -23,6 +23,9 @@ pub(crate) const SHORT_GRACE: Grace = Grace { eof: Duration::from_millis(50), te
 /// Both sides are ours.
 pub(crate) const AMONG_US: Wire = Wire { source: "adapters", client: Speaker::Ours, server: Speaker::Ours };
 
+/// The same over HTTP.
+pub(crate) const OVER_HTTP: Wire = Wire { source: "adapters over http", ..AMONG_US };
+
 /// The client is ours, and the server is [`SCRIPTED`].
 pub(crate) const BY_SCRIPT: Wire = Wire { source: "adapters", client: Speaker::Ours, server: Speaker::Raw };
 

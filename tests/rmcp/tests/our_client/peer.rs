@@ -10,6 +10,9 @@ use windlass_tests::wires::{Speaker, Wire};
 
 const WIRE: Wire = Wire { source: "rmcp", client: Speaker::Ours, server: Speaker::Foreign };
 
+/// The same over HTTP.
+const OVER_HTTP: Wire = Wire { source: "rmcp over http", ..WIRE };
+
 /// Both eras, the modern one by finding out.
 pub(crate) const ERAS: [Negotiation; 2] = [Negotiation::Automatic, Negotiation::Legacy];
 
@@ -32,7 +35,7 @@ impl HttpServer {
         let mut process = command.arg("--http").args(manners).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        Self { process, url: url.trim_end().to_owned() }
+        Self { process, url: OVER_HTTP.tapped_url(url.trim_end()) }
     }
 
     pub(crate) fn target(&self) -> HttpTarget {

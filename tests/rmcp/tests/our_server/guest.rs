@@ -16,6 +16,9 @@ use windlass_tests::wires::{Speaker, Wire};
 
 const WIRE: Wire = Wire { source: "rmcp", client: Speaker::Foreign, server: Speaker::Ours };
 
+/// The same over HTTP.
+const OVER_HTTP: Wire = Wire { source: "rmcp over http", ..WIRE };
+
 pub(crate) type Client = RunningService<RoleClient, Guest>;
 
 /// What the server said without being asked.
@@ -102,7 +105,7 @@ impl Program {
         let mut process = command.arg(answers).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).await.unwrap();
-        (process, url.trim_end().to_owned())
+        (process, OVER_HTTP.tapped_url(url.trim_end()))
     }
 }
 

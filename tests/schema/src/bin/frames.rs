@@ -58,7 +58,7 @@ fn run(schemas: &Path, transcripts: &Path, wires: &Path, sources: &[PathBuf]) ->
     for path in files(wires)? {
         let text = read(&path)?;
         let head = Head::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        examiner.conversation(&head, &text);
+        examiner.recording(&head, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     simulate(&mut examiner)?;
 
@@ -88,7 +88,12 @@ fn simulate(examiner: &mut Examiner) -> Result<(), String> {
                 let session = sessions::transcript(seed, weather.clone(), version)?;
                 let test = format!("session {seed}, {name}, {}", version.as_str());
                 let (source, client, server) = ("sessions of all revisions".to_owned(), Speaker::Ours, Speaker::Ours);
-                examiner.conversation(&Head { source, test, client, server }, &session);
+                examiner.conversation(&Head { source, test: test.clone(), client, server }, &session);
+                if name == "rough" {
+                    let session = sessions::over_http::record(seed, weather.clone(), version)?;
+                    let source = "sessions of all revisions over HTTP".to_owned();
+                    examiner.recording(&Head { source, test, client, server }, &session.connections)?;
+                }
             }
         }
     }

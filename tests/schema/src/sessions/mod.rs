@@ -2,6 +2,7 @@
 
 mod answers;
 mod offers;
+pub mod over_http;
 
 use std::time::Duration;
 
@@ -32,7 +33,11 @@ pub fn transcript(seed: u64, weather: Weather, version: ProtocolVersion) -> Resu
         return Err(format!("the session does not begin:\n{}", sim.transcript()));
     }
     for step in 0..STEPS {
-        act(&mut sim, &mut random, step).map_err(|error| format!("{error}:\n{}", sim.transcript()))?;
+        match act(&mut sim.client, &mut random) {
+            Ok(Act::Call) => {}
+            Ok(Act::Change) => offers::change(sim.server.machine(), step),
+            Err(error) => return Err(format!("{error}:\n{}", sim.transcript())),
+        }
         sim.run_for(Duration::from_millis(random.between(0, 3000)));
     }
     match random.between(0, 2) {
@@ -84,9 +89,14 @@ fn keep_alive(version: ProtocolVersion) -> Option<KeepAliveConfig> {
     (version.era() == Era::Legacy).then(|| KeepAliveConfig::every(Duration::from_secs(20)))
 }
 
-/// Does one thing that a program might do at any time.
-fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) -> Result<(), SendError> {
-    let client = &mut sim.client;
+/// What is done by a client, and what by the server.
+enum Act {
+    Call,
+    Change,
+}
+
+/// Does one thing that a client might do at any time, or says that the server is to do one.
+fn act(client: &mut SimClient, random: &mut Random) -> Result<Act, SendError> {
     let hurried = CallOptions::new().timeout(Duration::from_secs(2));
     match random.between(0, 17) {
         0 => client.call::<ListTools>(&PaginatedParams::new())?,
@@ -122,17 +132,14 @@ fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) -> R
             if !open.is_empty() {
                 client.cancel(*random.choose(&open), "not wanted any more");
             }
-            return Ok(());
+            return Ok(Act::Call);
         }
         12 => {
             // Only a legacy server is told; the client refuses where there is no such notification.
             let _ = client.notify::<RootsListChanged>(&EmptyParams::new());
-            return Ok(());
+            return Ok(Act::Call);
         }
-        13 => {
-            offers::change(sim.server.machine(), step);
-            return Ok(());
-        }
+        13 => return Ok(Act::Change),
         14 => client.call_with::<CallTool>(&CallToolParams::new("steps"), &hurried)?,
         _ => {
             let arguments = Json::from(serde_json::json!({"text": "hello", "number": 1.5, "nothing": null}));
@@ -140,5 +147,5 @@ fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) -> R
             client.call::<CallTool>(&tool)?
         }
     };
-    Ok(())
+    Ok(Act::Call)
 }

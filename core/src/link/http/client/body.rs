@@ -73,6 +73,13 @@ impl Body {
         }
     }
 
+    /// Begins to keep the first part of what comes, in place of the stream that was to be gone on with.
+    pub(super) fn read_excerpt(&mut self) {
+        self.form = Form::Excerpt;
+        self.texts.clear();
+        self.items.clear();
+    }
+
     /// The decoder of a stream of events.
     pub(super) fn events(&self) -> Option<&EventDecoder> {
         if let Form::Events(decoder) = &self.form { Some(decoder) } else { None }

@@ -94,7 +94,7 @@ impl<T> Exchanges<T> {
     /// Something is wrong with the response: its first part tells what.
     fn read_excerpt(&mut self, id: u64) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            exchange.body.form = Form::Excerpt;
+            exchange.body.read_excerpt();
             self.set_deadline(id, Some(self.now + ERROR_BODY_TIME));
         }
     }

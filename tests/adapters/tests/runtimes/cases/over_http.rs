@@ -15,7 +15,7 @@ use super::listening::tools_and_item;
 use super::talking::use_every_feature;
 use super::{served, swarm};
 use crate::http_party::HttpParty;
-use crate::peers::PARTIES;
+use crate::peers::{OVER_HTTP, PARTIES};
 
 /// Many times what a socket holds.
 const LARGE: usize = 1 << 20;
@@ -43,7 +43,7 @@ pub(super) fn serve(way: Way) -> (Server, HttpTarget) {
 
 fn serve_with(change: impl FnOnce(&mut HttpServerConfig)) -> (Server, HttpTarget) {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
-    let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
+    let target = HttpTarget::new(&OVER_HTTP.tapped_url(&listener.url("/mcp"))).unwrap();
     let mut config = HttpServerConfig::on_loopback();
     change(&mut config);
     (served::start_http(listener, config).unwrap(), target)
