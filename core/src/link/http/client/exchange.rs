@@ -122,6 +122,7 @@ impl Exchange {
             settled: self.settled,
             challenged: self.challenged,
             deadline: self.deadline,
+            body: self.body.again(),
             ..Self::new(self.purpose, request)
         }
     }
@@ -139,6 +140,11 @@ impl Exchange {
             _ => None,
         }
     }
+}
+
+/// Whether a refusal may be over soon, and says nothing about what was refused.
+pub(super) fn is_passing(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..600)
 }
 
 /// Keeps what helps to do something about a response that is no success.

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::super::url::Url;
 use super::config::is_sendable;
-use super::exchange::{Exchange, Purpose, Stage, Tries};
+use super::exchange::{Exchange, Purpose, Stage, Tries, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
@@ -84,6 +84,8 @@ impl<T> Exchanges<T> {
         exchange.beginning = self.beginnings;
         exchange.request = request.into();
         exchange.stage = Stage::Asked;
+        exchange.body = exchange.body.again();
+        exchange.failure = None;
         exchange.redirects = 0;
         exchange.settled = true;
         exchange.deadline = listens.then(|| self.now + BEGIN_TIME);
@@ -101,6 +103,15 @@ impl<T> Exchanges<T> {
 
     pub(super) fn drop_listener(&mut self) {
         self.drop_where(|purpose| matches!(purpose, Purpose::Listen(_)));
+    }
+
+    /// Nothing is to be heard on the listening stream for now. It is opened again later, unless there is another by then.
+    pub(super) fn interrupt_listener(&mut self) {
+        let listens = |exchange: &Exchange| matches!(exchange.purpose, Purpose::Listen(_)) && exchange.is_running();
+        let running = self.exchanges.iter().find(|(_, exchange)| listens(exchange)).map(|(&id, _)| id);
+        if let Some(exchange) = running.and_then(|id| self.drop_exchange(id)) {
+            self.listener_over(exchange);
+        }
     }
 
     pub(super) fn drop_events(&mut self) {
@@ -129,9 +140,25 @@ impl<T> Exchanges<T> {
         }
     }
 
+    /// The server does not let this client listen. If it did before, that may mean that something else is the matter.
+    pub(super) fn listener_refused(&mut self, exchange: Exchange, status: u16) {
+        let was_open = exchange.body.events().is_some();
+        match status {
+            401 | 403 => self.listener_not_allowed(exchange),
+            404 if was_open && exchange.in_session => {
+                // If the session cannot be begun anew now, the next try to listen is the next try at that.
+                let beginning = exchange.beginning;
+                self.listener_over(exchange);
+                self.renew_session_of(beginning);
+            }
+            _ if is_passing(status) => self.listener_over(exchange),
+            _ => {}
+        }
+    }
+
     /// The server wants other credentials for the listening stream. Nobody is asked for its sake, but it is opened again
     /// when there are others.
-    pub(super) fn listener_refused(&mut self, mut exchange: Exchange) {
+    fn listener_not_allowed(&mut self, mut exchange: Exchange) {
         let outdated = exchange.credentials < self.credentials;
         exchange.purpose = Purpose::Listen(Tries::default());
         exchange.stage = Stage::Refused;
