@@ -424,6 +424,24 @@ fn at_the_resumption() -> (Talk, u32, Request, Request) {
 }
 
 #[test]
+fn a_call_whose_quiet_stream_is_cut_by_a_proxy_is_resumed_for_as_long_as_it_takes() {
+    let (mut talk, number, call, mut get) = at_the_resumption();
+    for _ in 0..20 {
+        talk.stream(&get);
+        talk.pass(Duration::from_secs(60));
+        talk.cut(&get);
+        talk.pass(Duration::from_secs(1));
+        get = talk.request();
+        assert_eq!(get.header("last-event-id"), Some("e1"));
+    }
+    talk.stream(&get);
+    talk.event(&get, &call.result(r#"{"content":[]}"#));
+    talk.end(&get);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
 fn a_server_that_cannot_resume_for_now() {
     for status in [408, 429, 500, 503] {
         let (mut talk, number, call, mut get) = at_the_resumption();

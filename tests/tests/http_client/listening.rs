@@ -151,6 +151,34 @@ fn it_moves_to_the_new_session() {
     talk.close_down();
 }
 
+#[test]
+fn a_proxy_that_cuts_quiet_streams_does_not_end_it() {
+    let (mut talk, mut get) = at_the_listener();
+    talk.stream(&get);
+    announced(&mut talk);
+    for _ in 0..20 {
+        talk.pass(Duration::from_secs(60));
+        talk.cut(&get);
+        talk.pass(Duration::from_secs(1));
+        get = talk.request();
+        talk.stream(&get);
+    }
+    talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    talk.tells("! told notifications/tools/list_changed");
+    talk.cut(&get);
+    // Streams that do not last are not counted as such.
+    for wait in [1, 2, 4, 8, 16] {
+        talk.pass(Duration::from_secs(wait));
+        get = talk.request();
+        talk.stream(&get);
+        talk.pass(Duration::from_millis(9999));
+        talk.cut(&get);
+    }
+    talk.pass(Duration::from_secs(1000));
+    talk.no_request();
+    talk.close_down();
+}
+
 /// A listener that was open and is asked for again.
 fn at_the_second_try() -> (Talk, Request) {
     let (mut talk, get) = at_the_listener();

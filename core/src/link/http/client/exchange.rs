@@ -34,6 +34,8 @@ pub(super) struct Exchange {
     pub(super) challenged: bool,
     /// The session that the response grants, if it is that of a handshake.
     pub(super) granted: Option<String>,
+    /// Since when there is a stream of events.
+    pub(super) streams_since: Option<Instant>,
     /// Bytes of the request that are not sent yet.
     pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
@@ -66,7 +68,7 @@ pub(super) struct Asked {
     pub(super) tries: Tries,
 }
 
-/// How often a stream was opened again since it last brought something.
+/// How often a stream was opened again since it last was of use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tries(pub(super) u32);
 
@@ -108,6 +110,7 @@ impl Exchange {
             settled: true,
             challenged: false,
             granted: None,
+            streams_since: None,
             unsent_bytes: 0,
             deadline: None,
         }

@@ -47,6 +47,7 @@ impl<T> Exchanges<T> {
             }
             Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if events => {
                 exchange.body.read_events(limits);
+                exchange.streams_since = Some(self.now);
             }
             Purpose::Listen(_) | Purpose::Events => self.wrong_type(id, headers),
             Purpose::Request(_) if resuming => self.wrong_type(id, headers),

@@ -19,6 +19,9 @@ const LEAST_RETRY: Duration = Duration::from_millis(50);
 /// How long a stream may take to begin, and on the HTTP+SSE transport to name its endpoint.
 const BEGIN_TIME: Duration = Duration::from_secs(10);
 
+/// How long a stream has to last to be one that works, even if nothing comes on it: proxies cut those that are quiet.
+const STEADY_TIME: Duration = Duration::from_secs(10);
+
 /// How messages travel.
 pub(super) enum Transport {
     /// Each message is a POST, and answers come in the response.
@@ -50,8 +53,9 @@ impl<T> Exchanges<T> {
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
     /// Returns it if it cannot.
     pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
+        let worked = self.has_worked(&mut exchange);
         let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
-        if core::mem::take(&mut exchange.body.lively) {
+        if worked {
             asked.tries = Tries(0);
         }
         let (number, tries) = (asked.number, asked.tries);
@@ -63,6 +67,12 @@ impl<T> Exchanges<T> {
         asked.tries = Tries(tries.0 + 1);
         self.wait(exchange, tries);
         None
+    }
+
+    /// Whether a stream that is over was of use. It is asked once for each.
+    fn has_worked(&self, exchange: &mut Exchange) -> bool {
+        let since = exchange.streams_since.take();
+        core::mem::take(&mut exchange.body.lively) || since.is_some_and(|since| self.now >= since + STEADY_TIME)
     }
 
     /// Keeps a stream until its time to be opened again has come.
@@ -129,8 +139,9 @@ impl<T> Exchanges<T> {
     /// The listening stream is over. One that was never there is done without; one that was is opened again.
     pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
         self.listening_decided();
+        let worked = self.has_worked(&mut exchange);
         let Purpose::Listen(tries) = &mut exchange.purpose else { return };
-        if core::mem::take(&mut exchange.body.lively) {
+        if worked {
             *tries = Tries(0);
         }
         let made = *tries;
