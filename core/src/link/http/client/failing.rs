@@ -59,15 +59,15 @@ impl<T> Exchanges<T> {
         let Purpose::Request(asked) = &exchange.purpose else { return };
         let (number, status) = (asked.number, failure.status);
         let error = self.error_in(&exchange);
-        if exchange.request.method == "GET" {
-            return self.not_resumed(exchange, &failure);
-        }
         if self.client.is_probe(number) {
             return match error {
                 Some(error) if Client::<T>::shows_modern(&error) => self.answer_with(number, error),
                 _ if matches!(status, 400 | 404 | 405 | 406 | 415 | 422) => self.client.probe_refused(number, self.now),
                 _ => self.fail_call(number, CallError::Http(failure)),
             };
+        }
+        if exchange.request.method == "GET" {
+            return self.not_resumed(exchange, &failure);
         }
         if status == 404 && exchange.in_session {
             return self.session_lost(&exchange);
@@ -151,9 +151,10 @@ impl<T> Exchanges<T> {
             let detail = alloc::format!("the answer is {found}, neither JSON nor a stream of events: {excerpt}");
             return self.unusable(number, detail);
         }
-        let headless = matches!(exchange.body.form, Form::Unknown);
+        let headless = matches!(exchange.body.form, Form::Unknown) && exchange.request.method != "GET";
         let detail = match exchange.stage {
-            Stage::Over(Ending::Broken(error)) if headless && exchange.request.method != "GET" => {
+            // A probe that the network broke off says nothing about the server.
+            Stage::Over(Ending::Broken(error)) if headless || self.client.is_probe(number) => {
                 return self.fail_call(number, CallError::Transport(error));
             }
             Stage::Over(Ending::Broken(ref error)) => alloc::format!("{error}"),
