@@ -89,6 +89,31 @@ fn no_connection_says_nothing_either() {
 }
 
 #[test]
+fn an_answer_that_breaks_off_says_nothing_either() {
+    let mut talk = Talk::new(config(), http());
+    let probe = talk.request();
+    talk.stream(&probe);
+    talk.lines(&probe, ": soon\nid: 1\ndata: \n\n");
+    talk.breaks(probe.conn, "reset by peer");
+    talk.tells("! closed: the connection broke: reset by peer");
+    talk.nothing_left();
+    let mut talk = Talk::new(config(), http());
+    let probe = talk.request();
+    talk.raw(probe.conn, b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+    talk.cut(&probe);
+    talk.tells("! closed: the connection broke: the connection ended inside a message");
+    talk.nothing_left();
+    // A server that has no more to say has said enough.
+    let mut talk = Talk::new(config(), http());
+    let probe = talk.request();
+    talk.stream(&probe);
+    talk.lines(&probe, ": nothing\n\n");
+    talk.end(&probe);
+    assert_eq!(talk.request().says(), "initialize");
+    talk.close();
+}
+
+#[test]
 fn silence_says_nothing_either() {
     let mut talk = Talk::new(config(), http());
     talk.request();

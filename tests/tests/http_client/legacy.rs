@@ -8,7 +8,7 @@ use windlass::model::{
     RootsListChanged, SubscriptionFilter,
 };
 
-use crate::talk::{Talk, config, http};
+use crate::talk::{Request, Talk, config, http};
 
 const SAFE_TOOL: &str = r#"{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"do","inputSchema":{"type":"object"}}]}"#;
 
@@ -388,8 +388,10 @@ fn a_stream_that_brings_something_each_time_is_resumed_for_as_long_as_it_does() 
 
 #[test]
 fn a_server_that_does_not_resume() {
-    for status in [400, 404, 405] {
-        let mut talk = Talk::legacy();
+    for status in [400, 405, 404] {
+        // With a session, the last would mean something else.
+        let session = Some("s1").filter(|_| status != 404);
+        let mut talk = Talk::legacy_with(config(), http(), "2025-11-25", session);
         let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
         let call = talk.request();
         talk.stream(&call);
@@ -405,6 +407,130 @@ fn a_server_that_does_not_resume() {
         assert!(failed.contains(": no such stream"), "what is told of the refusal is its own: {failed}");
         talk.close_down();
     }
+}
+
+/// A call whose stream broke, and the request for the rest of it.
+fn at_the_resumption() -> (Talk, u32, Request, Request) {
+    let mut talk = Talk::legacy();
+    let options = CallOptions::new().timeout(Duration::ZERO);
+    let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("echo"), &options);
+    let call = talk.request();
+    talk.stream(&call);
+    talk.lines(&call, "id: e1\ndata: \n\n");
+    talk.cut(&call);
+    talk.pass(Duration::from_secs(1));
+    let get = talk.request();
+    (talk, number, call, get)
+}
+
+#[test]
+fn a_call_whose_quiet_stream_is_cut_by_a_proxy_is_resumed_for_as_long_as_it_takes() {
+    let (mut talk, number, call, mut get) = at_the_resumption();
+    for _ in 0..20 {
+        talk.stream(&get);
+        talk.pass(Duration::from_secs(60));
+        talk.cut(&get);
+        talk.pass(Duration::from_secs(1));
+        get = talk.request();
+        assert_eq!(get.header("last-event-id"), Some("e1"));
+    }
+    talk.stream(&get);
+    talk.event(&get, &call.result(r#"{"content":[]}"#));
+    talk.end(&get);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_server_that_cannot_resume_for_now() {
+    for status in [408, 429, 500, 503] {
+        let (mut talk, number, call, mut get) = at_the_resumption();
+        for wait in [2, 4] {
+            talk.plain(&get, status, "{\"not\":\"now\"}");
+            talk.pass(Duration::from_secs(wait) - Duration::from_millis(1));
+            talk.no_request();
+            talk.pass(Duration::from_millis(1));
+            get = talk.request();
+            assert_eq!((get.head.method.as_str(), get.header("last-event-id")), ("GET", Some("e1")));
+        }
+        talk.stream(&get);
+        talk.event(&get, &call.result(r#"{"content":[]}"#));
+        talk.end(&get);
+        assert!(talk.outcome(number).is_ok());
+        talk.close_down();
+        // Not for ever.
+        let (mut talk, number, _, mut get) = at_the_resumption();
+        for wait in [2, 4, 8, 16] {
+            talk.plain(&get, status, "");
+            talk.pass(Duration::from_secs(wait));
+            get = talk.request();
+        }
+        talk.plain(&get, status, "");
+        assert!(
+            talk.failed(number)
+                .contains(&format!("the server does not resume it (the server answered with HTTP status {status}")),
+            "{}",
+            talk.failed(number)
+        );
+        talk.close_down();
+    }
+}
+
+#[test]
+fn a_server_that_has_forgotten_the_session_of_a_broken_stream() {
+    let (mut talk, number, _, get) = at_the_resumption();
+    talk.json(&get, 404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#);
+    // Whether the call was carried out nobody knows.
+    assert!(talk.failed(number).contains("whether the server carried it out is unknown"), "{}", talk.failed(number));
+    let initialize = talk.request();
+    assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let announcement = talk.request();
+    talk.plain(&announcement, 202, "");
+    talk.no_request();
+    assert!(talk.client.is_idle());
+    talk.close_down();
+}
+
+#[test]
+fn a_message_that_finds_no_session_begins_it_anew() {
+    let mut talk = Talk::legacy();
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    let call = talk.request();
+    talk.stream(&call);
+    talk.event(&call, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    talk.event(&call, r#"{"jsonrpc":"2.0","id":"q","method":"ping"}"#);
+    let (pong, late) = (talk.request(), talk.request());
+    talk.plain(&pong, 404, "Session not found");
+    talk.tells("! not delivered: the server answered with HTTP status 404 Not Found");
+    let initialize = talk.request();
+    assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let announcement = talk.request();
+    assert_eq!(announcement.header("mcp-session-id"), Some("s2"));
+    talk.plain(&announcement, 202, "");
+    // Late news of the old one is no news.
+    talk.plain(&late, 404, "Session not found");
+    talk.no_request();
+    talk.event(&call, &call.result(r#"{"content":[]}"#));
+    talk.end(&call);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_server_that_never_takes_the_announcement_is_not_begun_anew_with_without_end() {
+    let mut config = config();
+    config.negotiation = windlass::client::Negotiation::Legacy;
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::new(config, http);
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s1"));
+    let announcement = talk.request();
+    talk.plain(&announcement, 404, "");
+    talk.no_request();
+    talk.close_down();
 }
 
 #[test]

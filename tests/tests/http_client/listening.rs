@@ -151,6 +151,147 @@ fn it_moves_to_the_new_session() {
     talk.close_down();
 }
 
+#[test]
+fn a_proxy_that_cuts_quiet_streams_does_not_end_it() {
+    let (mut talk, mut get) = at_the_listener();
+    talk.stream(&get);
+    announced(&mut talk);
+    for _ in 0..20 {
+        talk.pass(Duration::from_secs(60));
+        talk.cut(&get);
+        talk.pass(Duration::from_secs(1));
+        get = talk.request();
+        talk.stream(&get);
+    }
+    talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    talk.tells("! told notifications/tools/list_changed");
+    talk.cut(&get);
+    // Streams that do not last are not counted as such.
+    for wait in [1, 2, 4, 8, 16] {
+        talk.pass(Duration::from_secs(wait));
+        get = talk.request();
+        talk.stream(&get);
+        talk.pass(Duration::from_millis(9999));
+        talk.cut(&get);
+    }
+    talk.pass(Duration::from_secs(1000));
+    talk.no_request();
+    talk.close_down();
+}
+
+/// A listener that was open and is asked for again.
+fn at_the_second_try() -> (Talk, Request) {
+    let (mut talk, get) = at_the_listener();
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.lines(&get, "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
+    talk.cut(&get);
+    talk.pass(Duration::from_secs(1));
+    let again = talk.request();
+    (talk, again)
+}
+
+#[test]
+fn a_server_that_is_not_well_is_asked_again() {
+    for status in [408, 429, 500, 502, 503] {
+        let (mut talk, mut again) = at_the_second_try();
+        for wait in [2, 4, 8, 16] {
+            talk.plain(&again, status, "not now");
+            talk.pass(Duration::from_secs(wait) - Duration::from_millis(1));
+            talk.no_request();
+            talk.pass(Duration::from_millis(1));
+            again = talk.request();
+            assert_eq!((again.header("last-event-id"), again.header("mcp-session-id")), (Some("5"), Some("s1")));
+        }
+        talk.stream(&again);
+        talk.lines(&again, "id: 6\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n\n");
+        talk.tells("! told notifications/prompts/list_changed");
+        talk.cut(&again);
+        // Not for ever.
+        for wait in [1, 2, 4, 8, 16] {
+            talk.pass(Duration::from_secs(wait));
+            again = talk.request();
+            assert_eq!(again.header("last-event-id"), Some("6"));
+            talk.plain(&again, status, "not now");
+        }
+        talk.pass(Duration::from_secs(1000));
+        talk.no_request();
+        talk.close_down();
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_asked_again() {
+    let (mut talk, again) = at_the_second_try();
+    talk.pass(Duration::from_secs(10));
+    assert!(!talk.is_open(again.conn));
+    talk.pass(Duration::from_secs(2));
+    let again = talk.request();
+    assert_eq!(again.header("last-event-id"), Some("5"));
+    talk.stream(&again);
+    talk.close_down();
+}
+
+#[test]
+fn a_session_that_the_server_does_not_know_when_listening_is_begun_anew() {
+    let (mut talk, again) = at_the_second_try();
+    talk.plain(&again, 404, "Session not found");
+    let initialize = talk.request();
+    assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    talk.tells("! renewed: 2025-11-25");
+    let get = talk.request();
+    assert_eq!((get.header("mcp-session-id"), get.header("last-event-id")), (Some("s2"), None));
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#);
+    talk.tells("! told notifications/prompts/list_changed");
+    talk.pass(Duration::from_secs(1000));
+    talk.no_request();
+    assert!(talk.client.is_idle());
+    talk.close_down();
+}
+
+#[test]
+fn a_session_that_cannot_be_begun_anew_is_tried_again_with_the_listener() {
+    let (mut talk, again) = at_the_second_try();
+    talk.plain(&again, 404, "Session not found");
+    let initialize = talk.request();
+    talk.plain(&initialize, 503, "");
+    talk.no_request();
+    talk.pass(Duration::from_secs(2));
+    let again = talk.request();
+    assert_eq!((again.header("mcp-session-id"), again.header("last-event-id")), (Some("s1"), Some("5")));
+    talk.plain(&again, 404, "Session not found");
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    let get = talk.request();
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.pass(Duration::from_secs(1000));
+    talk.no_request();
+    talk.close_down();
+}
+
+#[test]
+fn a_server_without_sessions_that_does_not_let_it_listen_again() {
+    let mut config = config();
+    config.negotiation = windlass::client::Negotiation::Legacy;
+    let mut talk = Talk::new(config, http());
+    let initialize = talk.request();
+    talk.initialized(&initialize, "2025-11-25", None);
+    let get = talk.request();
+    talk.stream(&get);
+    announced(&mut talk);
+    talk.cut(&get);
+    talk.pass(Duration::from_secs(1));
+    let again = talk.request();
+    talk.plain(&again, 404, "");
+    talk.pass(Duration::from_secs(1000));
+    talk.no_request();
+    talk.close_down();
+}
+
 fn answering() -> windlass::link::http::HttpClientConfig {
     let mut http = http();
     http.answers_challenges = true;
@@ -318,7 +459,7 @@ fn a_server_that_wants_no_pause_gets_a_short_one() {
     assert_eq!(talk.deadline, Some(talk.now + Duration::from_millis(50)));
     talk.pass(Duration::from_millis(50));
     let again = talk.request();
-    // Refused this time: that is that.
+    // Refused for good this time: that is that.
     talk.plain(&again, 405, "");
     talk.pass(Duration::from_secs(1000));
     talk.no_request();

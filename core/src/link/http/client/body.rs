@@ -25,7 +25,7 @@ pub(super) enum Form {
     /// One message, or a batch of them.
     Json,
     /// A message in each event.
-    Events(Box<EventDecoder>),
+    Events,
     /// The first part is kept, because something is wrong with the response.
     Excerpt,
     /// Nothing is kept.
@@ -46,6 +46,8 @@ pub(super) enum Item {
 #[derive(Default)]
 pub(super) struct Body {
     pub(super) form: Form,
+    /// What reads events. It outlives its response, for it knows behind which event to go on.
+    decoder: Option<Box<EventDecoder>>,
     /// Bytes of events that are not complete.
     partial: Vec<u8>,
     /// What the items are places in.
@@ -62,15 +64,10 @@ pub(super) struct Body {
 impl Body {
     /// Begins to read a stream of events, or goes on with one that broke off.
     pub(super) fn read_events(&mut self, limits: &Limits) {
-        if let Form::Events(decoder) = &mut self.form {
-            // What was cut off comes again as a whole.
-            decoder.finish();
-            self.partial = Vec::new();
-            self.overflowed = false;
-        } else {
-            let decoder = EventDecoder::new(Bounds::for_events_of(limits.message_bytes));
-            self.form = Form::Events(Box::new(decoder));
-        }
+        let decoder = || Box::new(EventDecoder::new(Bounds::for_events_of(limits.message_bytes)));
+        // What was cut off comes again as a whole.
+        self.decoder.get_or_insert_with(decoder).finish();
+        self.form = Form::Events;
     }
 
     /// Begins to keep the first part of what comes, in place of the stream that was to be gone on with.
@@ -80,9 +77,14 @@ impl Body {
         self.items.clear();
     }
 
-    /// The decoder of a stream of events.
+    /// A body for another response, which may go on with the events of this one.
+    pub(super) fn again(self) -> Self {
+        Self { decoder: self.decoder, ..Self::default() }
+    }
+
+    /// The decoder of a stream of events, if there ever was one.
     pub(super) fn events(&self) -> Option<&EventDecoder> {
-        if let Form::Events(decoder) = &self.form { Some(decoder) } else { None }
+        self.decoder.as_deref()
     }
 
     /// Some bytes have come.
@@ -90,7 +92,7 @@ impl Body {
         match &self.form {
             Form::Json => self.keep(bytes, limits.message_bytes),
             Form::Excerpt => self.keep(bytes, ERROR_BODY),
-            Form::Events(_) => self.feed_events(bytes),
+            Form::Events => self.feed_events(bytes),
             Form::Unknown | Form::Ignored => {}
         }
     }
@@ -102,7 +104,7 @@ impl Body {
     }
 
     fn feed_events(&mut self, bytes: &[u8]) {
-        let Form::Events(decoder) = &mut self.form else { return };
+        let Some(decoder) = &mut self.decoder else { return };
         if self.items.is_empty() {
             // A stream may be silent for hours behind one large event.
             self.texts.clear();
@@ -158,7 +160,7 @@ impl Body {
     /// The body is complete.
     pub(super) fn end(&mut self) {
         self.partial = Vec::new();
-        match &mut self.form {
+        match self.form {
             Form::Json if !self.overflowed => {
                 let text = self.texts.trim_ascii();
                 if !text.is_empty() {
@@ -166,8 +168,8 @@ impl Body {
                     self.items.push_back(Item::Text(start..start + text.len()));
                 }
             }
-            Form::Events(decoder) => {
-                decoder.finish();
+            Form::Events => {
+                self.decoder.as_mut().map(|decoder| decoder.finish());
             }
             _ => {}
         }

@@ -32,7 +32,7 @@ pub struct HttpClientConfig {
     pub challenge_timeout: Duration,
     /// Redirects that one request follows, within its origin. One is usual, for a slash at the end.
     pub redirects: u32,
-    /// Tries in a row to open a stream again that broke, without an event in between.
+    /// Tries in a row to open a stream again that broke, without an event or ten seconds of quiet in between.
     pub reconnects: u32,
     /// How long to wait before the first of them, if the server does not say; each wait is twice the one before.
     pub reconnect_after: Duration,

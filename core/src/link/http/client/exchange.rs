@@ -34,6 +34,8 @@ pub(super) struct Exchange {
     pub(super) challenged: bool,
     /// The session that the response grants, if it is that of a handshake.
     pub(super) granted: Option<String>,
+    /// Since when there is a stream of events.
+    pub(super) streams_since: Option<Instant>,
     /// Bytes of the request that are not sent yet.
     pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
@@ -66,7 +68,7 @@ pub(super) struct Asked {
     pub(super) tries: Tries,
 }
 
-/// How often a stream was opened again since it last brought something.
+/// How often a stream was opened again since it last was of use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tries(pub(super) u32);
 
@@ -108,6 +110,7 @@ impl Exchange {
             settled: true,
             challenged: false,
             granted: None,
+            streams_since: None,
             unsent_bytes: 0,
             deadline: None,
         }
@@ -122,6 +125,7 @@ impl Exchange {
             settled: self.settled,
             challenged: self.challenged,
             deadline: self.deadline,
+            body: self.body.again(),
             ..Self::new(self.purpose, request)
         }
     }
@@ -139,6 +143,11 @@ impl Exchange {
             _ => None,
         }
     }
+}
+
+/// Whether a refusal may be over soon, and says nothing about what was refused.
+pub(super) fn is_passing(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500..600)
 }
 
 /// Keeps what helps to do something about a response that is no success.

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::body::Form;
-use super::exchange::{Asked, Ending, Exchange, Purpose, Stage};
+use super::exchange::{Asked, Ending, Exchange, Purpose, Stage, is_passing};
 use super::exchanges::{Control, Exchanges};
 use super::request;
 use super::streams::Transport;
@@ -42,6 +42,9 @@ impl<T> Exchanges<T> {
                 }
                 if announces {
                     self.announced();
+                } else if status == Some(404) && exchange.in_session {
+                    // Not for the announcement: a server that never takes it would be begun anew with without end.
+                    self.renew_session_of(exchange.beginning);
                 }
             }
             Purpose::Listen(_) => self.listener_over(exchange),
@@ -56,16 +59,15 @@ impl<T> Exchanges<T> {
         let Purpose::Request(asked) = &exchange.purpose else { return };
         let (number, status) = (asked.number, failure.status);
         let error = self.error_in(&exchange);
-        if exchange.request.method == "GET" {
-            let detail = alloc::format!("the stream broke, and the server does not resume it ({failure})");
-            return self.lost(&exchange, detail);
-        }
         if self.client.is_probe(number) {
             return match error {
                 Some(error) if Client::<T>::shows_modern(&error) => self.answer_with(number, error),
                 _ if matches!(status, 400 | 404 | 405 | 406 | 415 | 422) => self.client.probe_refused(number, self.now),
                 _ => self.fail_call(number, CallError::Http(failure)),
             };
+        }
+        if exchange.request.method == "GET" {
+            return self.not_resumed(exchange, &failure);
         }
         if status == 404 && exchange.in_session {
             return self.session_lost(&exchange);
@@ -98,6 +100,17 @@ impl<T> Exchanges<T> {
             };
         }
         self.fail_call(number, CallError::Http(failure));
+    }
+
+    /// The server does not go on with a stream that broke off, or not now.
+    fn not_resumed(&mut self, exchange: Exchange, failure: &HttpFailure) {
+        let waits = if is_passing(failure.status) { self.resume(exchange) } else { Some(exchange) };
+        let Some(exchange) = waits else { return };
+        let detail = alloc::format!("the stream broke, and the server does not resume it ({failure})");
+        self.lost(&exchange, detail);
+        if failure.status == 404 && exchange.in_session {
+            self.renew_session_of(exchange.beginning);
+        }
     }
 
     /// The error in the body of a refusal, if there is one for this request.
@@ -138,13 +151,14 @@ impl<T> Exchanges<T> {
             let detail = alloc::format!("the answer is {found}, neither JSON nor a stream of events: {excerpt}");
             return self.unusable(number, detail);
         }
-        let headless = matches!(exchange.body.form, Form::Unknown);
+        let headless = matches!(exchange.body.form, Form::Unknown) && exchange.request.method != "GET";
         let detail = match exchange.stage {
-            Stage::Over(Ending::Broken(error)) if headless && exchange.request.method != "GET" => {
+            // A probe that the network broke off says nothing about the server.
+            Stage::Over(Ending::Broken(error)) if headless || self.client.is_probe(number) => {
                 return self.fail_call(number, CallError::Transport(error));
             }
             Stage::Over(Ending::Broken(ref error)) => alloc::format!("{error}"),
-            _ if matches!(exchange.body.form, Form::Events(_)) => "the stream ended without it".into(),
+            _ if matches!(exchange.body.form, Form::Events) => "the stream ended without it".into(),
             _ => "the body is empty".into(),
         };
         if let Some(exchange) = self.resume(exchange) {
@@ -265,8 +279,9 @@ impl<T> Exchanges<T> {
                 }
             }
             (_, Purpose::Listen(_)) => {
-                self.drop_exchange(id);
-                self.listening_decided();
+                if let Some(exchange) = self.drop_exchange(id) {
+                    self.listener_over(exchange);
+                }
             }
             (_, Purpose::Events) => {
                 self.drop_exchange(id);

@@ -47,6 +47,7 @@ impl<T> Exchanges<T> {
             }
             Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if events => {
                 exchange.body.read_events(limits);
+                exchange.streams_since = Some(self.now);
             }
             Purpose::Listen(_) | Purpose::Events => self.wrong_type(id, headers),
             Purpose::Request(_) if resuming => self.wrong_type(id, headers),
@@ -79,11 +80,11 @@ impl<T> Exchanges<T> {
             }
             Purpose::Listen(_) => {
                 let Some(exchange) = self.drop_exchange(id) else { return };
-                let status = exchange.failure.as_ref().map_or(404, |failure| failure.status);
-                if let Some(exchange) = self.goes_back(exchange, status) {
+                let status = exchange.failure.as_ref().map(|failure| failure.status);
+                if let Some(exchange) = self.goes_back(exchange, status.unwrap_or(404)) {
                     self.listening_decided();
-                    if matches!(status, 401 | 403) {
-                        self.listener_refused(exchange);
+                    if let Some(status) = status {
+                        self.listener_refused(exchange, status);
                     }
                 }
             }
@@ -267,7 +268,7 @@ impl<T> Exchanges<T> {
         }
         let limit = self.client.session.limits.message_bytes;
         let detail = match exchange.body.form {
-            Form::Events(_) => alloc::format!("an event goes on beyond {limit} bytes without an end"),
+            Form::Events => alloc::format!("an event goes on beyond {limit} bytes without an end"),
             _ => alloc::format!("the answer is longer than {limit} bytes"),
         };
         let Some(exchange) = self.drop_exchange(id) else { return };

@@ -41,10 +41,8 @@ impl<T> Exchanges<T> {
             return false;
         }
         let request = HttpRequest { url, ..(*exchange.request).clone() };
-        let Some(mut old) = self.drop_exchange(id) else { return false };
-        let body = core::mem::take(&mut old.body);
+        let Some(old) = self.drop_exchange(id) else { return false };
         let mut exchange = old.with_request(request);
-        exchange.body = body;
         exchange.redirects += 1;
         exchange.settled &= matches!(status, 301 | 308);
         self.open(exchange);

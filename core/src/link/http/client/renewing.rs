@@ -52,6 +52,13 @@ impl<T> Exchanges<T> {
         }
     }
 
+    /// The server does not know the session of this beginning any more, and no call has to wait for another.
+    pub(super) fn renew_session_of(&mut self, beginning: u32) {
+        if beginning == self.beginnings {
+            self.renew(true);
+        }
+    }
+
     /// Whether a refusal is a reason to ask the server once more what it speaks.
     pub(super) fn is_suspicious(&self, exchange: &Exchange, status: u16, error: Option<&RpcError>) -> bool {
         let of_the_era = matches!(status, 400 | 404 | 405 | 406 | 415 | 422);
@@ -97,7 +104,7 @@ impl<T> Exchanges<T> {
         let from = self.client.spoken();
         if self.client.renew(self.now) {
             if certain {
-                self.drop_listener();
+                self.interrupt_listener();
             }
             self.go_on_renewing(Renewal { number: 0, from, certain });
         }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::super::url::Url;
 use super::config::is_sendable;
-use super::exchange::{Exchange, Purpose, Stage, Tries};
+use super::exchange::{Exchange, Purpose, Stage, Tries, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
@@ -18,6 +18,9 @@ const LEAST_RETRY: Duration = Duration::from_millis(50);
 
 /// How long a stream may take to begin, and on the HTTP+SSE transport to name its endpoint.
 const BEGIN_TIME: Duration = Duration::from_secs(10);
+
+/// How long a stream has to last to be one that works, even if nothing comes on it: proxies cut those that are quiet.
+const STEADY_TIME: Duration = Duration::from_secs(10);
 
 /// How messages travel.
 pub(super) enum Transport {
@@ -50,8 +53,9 @@ impl<T> Exchanges<T> {
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
     /// Returns it if it cannot.
     pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
+        let worked = self.has_worked(&mut exchange);
         let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
-        if core::mem::take(&mut exchange.body.lively) {
+        if worked {
             asked.tries = Tries(0);
         }
         let (number, tries) = (asked.number, asked.tries);
@@ -63,6 +67,12 @@ impl<T> Exchanges<T> {
         asked.tries = Tries(tries.0 + 1);
         self.wait(exchange, tries);
         None
+    }
+
+    /// Whether a stream that is over was of use. It is asked once for each.
+    fn has_worked(&self, exchange: &mut Exchange) -> bool {
+        let since = exchange.streams_since.take();
+        core::mem::take(&mut exchange.body.lively) || since.is_some_and(|since| self.now >= since + STEADY_TIME)
     }
 
     /// Keeps a stream until its time to be opened again has come.
@@ -84,6 +94,8 @@ impl<T> Exchanges<T> {
         exchange.beginning = self.beginnings;
         exchange.request = request.into();
         exchange.stage = Stage::Asked;
+        exchange.body = exchange.body.again();
+        exchange.failure = None;
         exchange.redirects = 0;
         exchange.settled = true;
         exchange.deadline = listens.then(|| self.now + BEGIN_TIME);
@@ -103,6 +115,15 @@ impl<T> Exchanges<T> {
         self.drop_where(|purpose| matches!(purpose, Purpose::Listen(_)));
     }
 
+    /// Nothing is to be heard on the listening stream for now. It is opened again later, unless there is another by then.
+    pub(super) fn interrupt_listener(&mut self) {
+        let listens = |exchange: &Exchange| matches!(exchange.purpose, Purpose::Listen(_)) && exchange.is_running();
+        let running = self.exchanges.iter().find(|(_, exchange)| listens(exchange)).map(|(&id, _)| id);
+        if let Some(exchange) = running.and_then(|id| self.drop_exchange(id)) {
+            self.listener_over(exchange);
+        }
+    }
+
     pub(super) fn drop_events(&mut self) {
         self.drop_where(|purpose| matches!(purpose, Purpose::Events));
     }
@@ -118,8 +139,9 @@ impl<T> Exchanges<T> {
     /// The listening stream is over. One that was never there is done without; one that was is opened again.
     pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
         self.listening_decided();
+        let worked = self.has_worked(&mut exchange);
         let Purpose::Listen(tries) = &mut exchange.purpose else { return };
-        if core::mem::take(&mut exchange.body.lively) {
+        if worked {
             *tries = Tries(0);
         }
         let made = *tries;
@@ -129,9 +151,25 @@ impl<T> Exchanges<T> {
         }
     }
 
+    /// The server does not let this client listen. If it did before, that may mean that something else is the matter.
+    pub(super) fn listener_refused(&mut self, exchange: Exchange, status: u16) {
+        let was_open = exchange.body.events().is_some();
+        match status {
+            401 | 403 => self.listener_not_allowed(exchange),
+            404 if was_open && exchange.in_session => {
+                // If the session cannot be begun anew now, the next try to listen is the next try at that.
+                let beginning = exchange.beginning;
+                self.listener_over(exchange);
+                self.renew_session_of(beginning);
+            }
+            _ if is_passing(status) => self.listener_over(exchange),
+            _ => {}
+        }
+    }
+
     /// The server wants other credentials for the listening stream. Nobody is asked for its sake, but it is opened again
     /// when there are others.
-    pub(super) fn listener_refused(&mut self, mut exchange: Exchange) {
+    fn listener_not_allowed(&mut self, mut exchange: Exchange) {
         let outdated = exchange.credentials < self.credentials;
         exchange.purpose = Purpose::Listen(Tries::default());
         exchange.stage = Stage::Refused;
