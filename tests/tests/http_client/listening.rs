@@ -4,15 +4,20 @@ use std::time::Duration;
 
 use windlass::client::CallOptions;
 use windlass::codec::http1::Headers;
+use windlass::link::http::HttpClientConfig;
 use windlass::model::{EmptyParams, Ping, SubscriptionFilter};
 
 use crate::talk::{Request, Talk, config, http};
 
 /// A client at the point where it wants to listen.
 fn at_the_listener() -> (Talk, Request) {
+    at_the_listener_with(http())
+}
+
+fn at_the_listener_with(http: HttpClientConfig) -> (Talk, Request) {
     let mut config = config();
     config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
+    let mut talk = Talk::new(config, http);
     let initialize = talk.request();
     talk.initialized(&initialize, "2025-11-25", Some("s1"));
     let get = talk.request();
@@ -27,6 +32,32 @@ fn announced(talk: &mut Talk) {
     let announcement = talk.request();
     assert_eq!(announcement.says(), "notifications/initialized", "{}", talk.transcript);
     talk.plain(&announcement, 202, "");
+}
+
+#[test]
+fn it_takes_no_connection_from_the_calls() {
+    let mut http = http();
+    http.connections = 1;
+    let (mut talk, get) = at_the_listener_with(http);
+    talk.stream(&get);
+    announced(&mut talk);
+    // Long after what was opened for the handshake has been closed.
+    talk.pass(Duration::from_secs(120));
+    for _ in 0..3 {
+        let (call, _) = talk.call::<Ping>(&EmptyParams::default());
+        let request = talk.request();
+        talk.json(&request, 200, &request.result("{}"));
+        assert!(talk.outcome(call).is_ok());
+    }
+    // Calls wait for each other all the same.
+    let (_, second) = (talk.call::<Ping>(&EmptyParams::default()), talk.call::<Ping>(&EmptyParams::default()));
+    let request = talk.request();
+    talk.no_request();
+    talk.json(&request, 200, &request.result("{}"));
+    let request = talk.request();
+    talk.json(&request, 200, &request.result("{}"));
+    assert!(talk.outcome(second.0).is_ok());
+    talk.close_down();
 }
 
 #[test]

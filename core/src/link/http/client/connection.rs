@@ -33,6 +33,13 @@ pub(super) struct Job {
     pub(super) retried: bool,
 }
 
+impl Job {
+    /// Whether nothing is asked for but what the server says by itself, or goes on to say.
+    pub(super) fn only_listens(&self) -> bool {
+        self.request.method == "GET"
+    }
+}
+
 /// Bytes of a head that are the same for all: the method, the version, `Host` and `Content-Length`.
 const FIXED: usize = 64;
 

@@ -78,7 +78,7 @@ impl Pool {
             return self.send(conn, job);
         }
         let most = if urgent { self.most + RESERVE } else { self.most };
-        if self.connections.len() >= most {
+        if self.connections.len() >= most && !job.only_listens() && self.carrying() >= most {
             match self.idle.pop_front() {
                 Some((_, oldest)) => self.drop_connection(oldest),
                 None => {
@@ -95,6 +95,13 @@ impl Pool {
         self.outputs.push_back(PoolOutput::Open(ConnId(conn), target.clone()));
         self.connections.insert(conn, Box::new(Connection::new(target)));
         self.send(conn, job)
+    }
+
+    /// How many connections are taken by more than listening. A stream on which the server may speak for hours would
+    /// otherwise leave no connection to a client that may have only one.
+    fn carrying(&self) -> usize {
+        let listens = |connection: &Connection| connection.job.as_ref().is_some_and(Job::only_listens);
+        self.connections.iter().filter(|(_, connection)| !listens(connection)).count()
     }
 
     fn send(&mut self, conn: u32, job: Job) -> Result<(), ConnError> {
