@@ -37,6 +37,45 @@ fn a_kept_connection_that_the_server_closes_meanwhile() {
 }
 
 #[test]
+fn a_request_that_the_server_worked_on_is_not_made_again() {
+    for (worked, again) in [(999, true), (1000, false), (20_000, false)] {
+        let mut talk = Talk::modern();
+        let (number, request) = call(&mut talk);
+        assert_eq!(request.conn, 1);
+        talk.pass(Duration::from_millis(worked));
+        talk.breaks(request.conn, "reset");
+        if again {
+            let request = talk.request();
+            assert_eq!(request.conn, 2);
+            talk.json(&request, 200, &request.result(EMPTY));
+            assert!(talk.outcome(number).is_ok());
+        } else {
+            assert!(talk.failed(number).contains("reset"));
+            talk.no_request();
+        }
+        talk.close_down();
+    }
+}
+
+#[test]
+fn the_time_of_a_request_begins_when_it_is_sent() {
+    let mut http = http();
+    http.connections = 1;
+    let mut talk = Talk::modern_with(config(), http);
+    let (_, first) = call(&mut talk);
+    let (second, _) = talk.call::<CallTool>(&CallToolParams::new("second"));
+    talk.pass(Duration::from_secs(5));
+    talk.json(&first, 200, &first.result(EMPTY));
+    let request = talk.request();
+    assert_eq!(request.conn, first.conn);
+    talk.breaks(request.conn, "reset");
+    let request = talk.request();
+    talk.json(&request, 200, &request.result(EMPTY));
+    assert!(talk.outcome(second).is_ok());
+    talk.close_down();
+}
+
+#[test]
 fn a_request_is_not_made_again_when_an_answer_had_begun() {
     let mut talk = Talk::modern();
     let (number, request) = call(&mut talk);

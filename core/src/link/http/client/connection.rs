@@ -27,6 +27,8 @@ pub(super) struct Connection {
 pub(super) struct Job {
     pub(super) exchange: u64,
     pub(super) request: Arc<HttpRequest>,
+    /// When it was put on its connection.
+    pub(super) sent_at: Instant,
     /// Whether anything came back.
     pub(super) answered: bool,
     /// Whether this is the second connection for it.

@@ -225,7 +225,7 @@ impl<T> HttpClient<T> {
             Control::Start(exchange) => {
                 let Some(request) = self.exchanges.request(exchange).cloned() else { return };
                 let urgent = self.exchanges.is_urgent(exchange);
-                if let Err(why) = self.pool.start(exchange, request, urgent) {
+                if let Err(why) = self.pool.start(exchange, request, urgent, self.now) {
                     self.exchanges.failed(ExchangeId(exchange), why, self.now);
                 }
             }

@@ -19,6 +19,10 @@ use crate::time::Instant;
 /// middle of a call, when calls have taken all there are.
 const RESERVE: usize = 8;
 
+/// How soon after a request a connection that was kept has to fail for the server not to have seen the request. One that
+/// worked on it for longer may have carried it out.
+const STALE_TIME: Duration = Duration::from_secs(1);
+
 /// Who is told what came back.
 pub(super) trait Answers {
     fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant);
@@ -64,12 +68,18 @@ impl Pool {
     }
 
     /// Makes a request, now or when there is a connection for it. An urgent one may use the reserve.
-    pub(super) fn start(&mut self, exchange: u64, request: Arc<HttpRequest>, urgent: bool) -> Result<(), ConnError> {
-        let job = Job { exchange, request, answered: false, retried: false };
-        self.place(job, urgent)
+    pub(super) fn start(
+        &mut self,
+        exchange: u64,
+        request: Arc<HttpRequest>,
+        urgent: bool,
+        now: Instant,
+    ) -> Result<(), ConnError> {
+        self.place(Job { exchange, request, sent_at: now, answered: false, retried: false }, urgent, now)
     }
 
-    fn place(&mut self, job: Job, urgent: bool) -> Result<(), ConnError> {
+    fn place(&mut self, job: Job, urgent: bool, now: Instant) -> Result<(), ConnError> {
+        let job = Job { sent_at: now, ..job };
         let leads_there =
             |conn: &u32| self.connections.get(conn).is_some_and(|connection| job.request.url.is_at(&connection.target));
         // The one that was used last is the least likely to be closed by the server.
@@ -148,7 +158,7 @@ impl Pool {
         let waiting = core::mem::take(&mut self.waiting);
         for (job, urgent) in waiting {
             let exchange = job.exchange;
-            if let Err(why) = self.place(job, urgent) {
+            if let Err(why) = self.place(job, urgent, now) {
                 answers.failed(exchange, why, now);
             }
         }
@@ -201,9 +211,9 @@ impl Pool {
                 match job {
                     // The server closed a connection that it had kept, as it may at any time: it has not even seen this
                     // request, most probably. On a fresh connection it will.
-                    Some(job) if reused && !job.answered => {
+                    Some(job) if reused && !job.answered && now < job.sent_at + STALE_TIME => {
                         let exchange = job.exchange;
-                        if let Err(why) = self.place(Job { retried: true, ..job }, true) {
+                        if let Err(why) = self.place(Job { retried: true, ..job }, true, now) {
                             answers.failed(exchange, why, now);
                         }
                     }
