@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass::client::{CallOptions, ClientEvent};
+use windlass::client::{CallOptions, ClientEvent, Negotiation};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HttpClient, HttpRequest};
+use windlass::link::http::{
+    Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HttpClient, HttpClientConfig, HttpRequest,
+};
 use windlass::model::{CallTool, CallToolParams};
 use windlass::{ConnError, ConnErrorKind, Instant, Machine, Output};
 
-use crate::talk::{DISCOVERED, config, http};
+use crate::talk::{DISCOVERED, config, http, initialize_result};
 
 fn said(client: &mut Exchanges<u32>) -> String {
     match client.poll() {
@@ -34,10 +36,30 @@ fn answer(client: &mut Exchanges<u32>, exchange: ExchangeId, body: &str, now: In
 }
 
 fn ready() -> Exchanges<u32> {
-    let mut client = Exchanges::new(config(), http(), Instant::ZERO);
+    ready_with(http())
+}
+
+fn ready_with(http: HttpClientConfig) -> Exchanges<u32> {
+    let mut client = Exchanges::new(config(), http, Instant::ZERO);
     let probe = started(&mut client);
     answer(&mut client, probe, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#), Instant::ZERO);
     assert!(said(&mut client).starts_with("Ready"));
+    assert_eq!(said(&mut client), "idle until None");
+    client
+}
+
+fn ready_in_the_legacy_era(mut http: HttpClientConfig) -> Exchanges<u32> {
+    http.listen = false;
+    let mut config = config();
+    config.negotiation = Negotiation::Legacy;
+    let mut client = Exchanges::new(config, http, Instant::ZERO);
+    let initialize = started(&mut client);
+    let result = initialize_result("2025-11-25");
+    answer(&mut client, initialize, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#), Instant::ZERO);
+    let announcement = started(&mut client);
+    assert!(said(&mut client).starts_with("Ready"));
+    client.response(announcement, 202, &Headers::new(), Instant::ZERO);
+    client.end(announcement, Instant::ZERO);
     assert_eq!(said(&mut client), "idle until None");
     client
 }
@@ -88,6 +110,60 @@ fn a_call_that_is_cancelled_before_its_request_was_made() {
     client.cancel(call, "", Instant::ZERO);
     // There is nothing to make and nothing to abort.
     assert_eq!(said(&mut client), "Err(Cancelled)");
+    assert_eq!(said(&mut client), "idle until None");
+    assert!(client.is_idle());
+}
+
+#[test]
+fn a_server_that_asks_much_and_takes_no_answers_is_given_few_at_a_time() {
+    let mut http = http();
+    http.connections = 2;
+    let mut client = ready_in_the_legacy_era(http);
+    let now = Instant::ZERO;
+    let exchange = call(&mut client, now);
+    client.response(exchange, 200, &Headers::from([("content-type", "text/event-stream")]), now);
+    let mut answers = VecDeque::new();
+    for ping in 0..1000 {
+        let event = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{ping},\"method\":\"ping\"}}\n\n");
+        client.body(exchange, event.as_bytes(), now);
+        while let ExchangeOutput::Start { exchange, .. } = client.poll() {
+            answers.push_back(exchange);
+        }
+    }
+    // The limit and the reserve, without the call itself.
+    assert_eq!(answers.len(), 9);
+    // Each that is taken makes room for one that waits, and none is forgotten.
+    let mut taken = 0;
+    while let Some(exchange) = answers.pop_front() {
+        client.response(exchange, 202, &Headers::new(), now);
+        client.end(exchange, now);
+        taken += 1;
+        while let ExchangeOutput::Start { exchange, .. } = client.poll() {
+            answers.push_back(exchange);
+        }
+        assert!(answers.len() <= 9);
+    }
+    assert_eq!(taken, 1000);
+}
+
+#[test]
+fn calls_wait_for_their_turn() {
+    let mut http = http();
+    http.connections = 1;
+    let mut client = ready_with(http);
+    let now = Instant::ZERO;
+    let first = call(&mut client, now);
+    client.call::<CallTool>(&CallToolParams::new("echo"), &CallOptions::new(), 2, now).unwrap();
+    let third = client.call::<CallTool>(&CallToolParams::new("echo"), &CallOptions::new(), 3, now).unwrap();
+    assert_eq!(said(&mut client), "idle until Some(30s)");
+    // One that was not made is not aborted.
+    client.cancel(third, "", now);
+    assert_eq!(said(&mut client), "Err(Cancelled)");
+    answer(&mut client, first, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#, now);
+    let second = started(&mut client);
+    assert_eq!(said(&mut client), r#"Ok({"content":[]})"#);
+    answer(&mut client, second, r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#, now);
+    assert_eq!(said(&mut client), r#"Ok({"content":[]})"#);
     assert_eq!(said(&mut client), "idle until None");
     assert!(client.is_idle());
 }

@@ -35,6 +35,7 @@ mod request;
 mod sending;
 mod streams;
 mod tools;
+mod turns;
 
 pub use carrier::{Carried, Carrier};
 pub use config::{HeaderError, HttpClientConfig};

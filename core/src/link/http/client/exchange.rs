@@ -39,6 +39,8 @@ pub(super) struct Exchange {
     /// Bytes of the request that are not sent yet.
     pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
+    /// Whether it counts among those that are made at a time.
+    pub(super) has_turn: bool,
 }
 
 /// What an exchange is for.
@@ -113,6 +115,7 @@ impl Exchange {
             streams_since: None,
             unsent_bytes: 0,
             deadline: None,
+            has_turn: false,
         }
     }
 

@@ -18,6 +18,7 @@ use super::request::HttpRequest;
 use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
+use super::turns::Turns;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, Refused};
@@ -64,6 +65,7 @@ pub struct Exchanges<T> {
     /// Exchanges that something came for.
     pub(super) ready: VecDeque<u64>,
     pub(super) controls: VecDeque<Control>,
+    pub(super) turns: Turns,
     pub(super) gate: Gate,
     /// Messages that were taken back, to be sent before all others.
     pub(super) parked: VecDeque<Parked>,
@@ -131,6 +133,7 @@ impl<T> Exchanges<T> {
             timers: Table::new(),
             ready: VecDeque::new(),
             controls: VecDeque::new(),
+            turns: Turns::default(),
             gate: Gate::Open,
             parked: VecDeque::new(),
             suspects: Vec::new(),
@@ -252,6 +255,7 @@ impl<T> Exchanges<T> {
             open.body.end();
         }
         open.stage = Stage::Over(ending);
+        self.turn_over(exchange.0);
         self.ready.push_back(exchange.0);
     }
 
@@ -276,10 +280,8 @@ impl<T> Exchanges<T> {
     /// What the machine wants next. Call it until it is [`ExchangeOutput::Idle`].
     pub fn poll(&mut self) -> ExchangeOutput<'_, T> {
         loop {
-            match self.next_control() {
+            match self.next_control_in_turn() {
                 Some(Control::Start(exchange)) => {
-                    // How fast it is sent is not for this machine to know.
-                    self.request_sent(exchange);
                     if let Some(open) = self.exchanges.get(&exchange) {
                         return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
                     }
@@ -393,6 +395,7 @@ impl<T> Exchanges<T> {
     /// Takes an exchange off the table. If somebody is still at it, it is aborted.
     pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
         self.request_sent(id);
+        self.turn_over(id);
         let exchange = self.exchanges.remove(&id)?;
         if let Some(deadline) = exchange.deadline {
             self.timers.remove(&(deadline, id));
@@ -402,6 +405,7 @@ impl<T> Exchanges<T> {
                 self.controls.iter().position(|control| matches!(control, Control::Start(other) if *other == id));
             match unsent {
                 Some(at) => drop(self.controls.remove(at)),
+                None if self.turns.give_up(id) => {}
                 None => self.controls.push_back(Control::Abort(id)),
             }
         }

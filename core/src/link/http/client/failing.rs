@@ -197,7 +197,9 @@ impl<T> Exchanges<T> {
             // The rest of what it says is not waited for.
             exchange.stage = Stage::Over(Ending::Complete);
             self.controls.push_back(Control::Abort(id));
+            self.turn_over(id);
         }
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
         if exchange.credentials < self.credentials {
             // Somebody else has been asked meanwhile.
             self.replay(id);

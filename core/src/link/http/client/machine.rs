@@ -178,7 +178,7 @@ impl<T> Machine for HttpClient<T> {
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
         loop {
-            while let Some(control) = self.exchanges.next_control() {
+            while let Some(control) = self.next_control() {
                 self.control(control);
             }
             if self.exchanges.is_over() {
@@ -207,12 +207,15 @@ impl<T> Machine for HttpClient<T> {
 }
 
 impl<T> HttpClient<T> {
+    /// The pool has its own limit for connections; a carrier has none.
+    fn next_control(&mut self) -> Option<Control> {
+        if self.carrier.is_some() { self.exchanges.next_control_in_turn() } else { self.exchanges.next_control() }
+    }
+
     fn control(&mut self, control: Control) {
         if let Some(carrier) = &mut self.carrier {
             match control {
                 Control::Start(exchange) => {
-                    // How fast it is sent is for the carrier to know.
-                    self.exchanges.request_sent(exchange);
                     if let Some(request) = self.exchanges.request(exchange) {
                         carrier.start(ExchangeId(exchange), request.clone());
                     }

@@ -17,7 +17,7 @@ use crate::time::Instant;
 
 /// Connections beyond the limit for messages that others may wait for: the answer to a server that asks something in the
 /// middle of a call, when calls have taken all there are.
-const RESERVE: usize = 8;
+pub(super) const RESERVE: usize = 8;
 
 /// How soon after a request a connection that was kept has to fail for the server not to have seen the request. One that
 /// worked on it for longer may have carried it out.

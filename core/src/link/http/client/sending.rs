@@ -76,7 +76,8 @@ impl<T> Exchanges<T> {
             return self.go_on_renewing(renewal);
         }
         // A server that reads nothing is not given more, so that calls are refused in time.
-        if !matches!(self.gate, Gate::Open) || self.unsent_bytes > self.client.session.limits.outbox_soft_bytes {
+        let full = self.unsent_bytes > self.client.session.limits.outbox_soft_bytes || self.turns.are_used_up();
+        if !matches!(self.gate, Gate::Open) || full {
             return false;
         }
         let next = self.parked.pop_front();

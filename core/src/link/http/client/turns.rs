@@ -1,0 +1,63 @@
+//! Whose turn it is, where somebody else makes the requests and would make any number of them at once: up to the limit
+//! for connections they are made, beyond it they wait.
+
+use alloc::collections::VecDeque;
+
+use super::exchanges::{Control, Exchanges};
+use super::pool::RESERVE;
+
+/// Exchanges that wait for their turn.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// Exchanges that somebody is at.
+    taken: usize,
+    /// Those that others may wait for, which may use the reserve.
+    messages: VecDeque<u64>,
+    others: VecDeque<u64>,
+}
+
+impl Turns {
+    /// Whether the reserve is used up: nothing that is written now could be sent.
+    pub(super) fn are_used_up(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// Gives up an exchange that waits. Returns whether it did.
+    pub(super) fn give_up(&mut self, id: u64) -> bool {
+        let waiting = [&mut self.messages, &mut self.others];
+        waiting
+            .into_iter()
+            .any(|queue| queue.iter().position(|other| *other == id).and_then(|at| queue.remove(at)).is_some())
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// What is to be done next about exchanges, within the limit for connections.
+    pub(super) fn next_control_in_turn(&mut self) -> Option<Control> {
+        while let Some(control) = self.controls.pop_front() {
+            match control {
+                Control::Start(id) if self.is_urgent(id) => self.turns.messages.push_back(id),
+                Control::Start(id) => self.turns.others.push_back(id),
+                Control::Abort(_) => return Some(control),
+            }
+        }
+        let most = self.http.connections.max(1);
+        let next = if self.turns.taken < most + RESERVE { self.turns.messages.pop_front() } else { None };
+        let next = next.or_else(|| if self.turns.taken < most { self.turns.others.pop_front() } else { None })?;
+        if let Some(exchange) = self.exchanges.get_mut(&next) {
+            exchange.has_turn = true;
+            self.turns.taken += 1;
+        }
+        // How fast it is sent is not for this machine to know.
+        self.request_sent(next);
+        Some(Control::Start(next))
+    }
+
+    /// Nobody is at an exchange any more.
+    pub(super) fn turn_over(&mut self, id: u64) {
+        if let Some(exchange) = self.exchanges.get_mut(&id).filter(|exchange| exchange.has_turn) {
+            exchange.has_turn = false;
+            self.turns.taken -= 1;
+        }
+    }
+}
