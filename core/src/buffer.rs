@@ -8,6 +8,9 @@ const MIN_READ: usize = 1024;
 /// The most that the room for a read grows at a time: several times what a pipe holds on Linux.
 const MAX_READ: usize = 256 * 1024;
 
+/// The most room that is offered to the first read of a message because those before it needed so much.
+const MOST_ROOM: usize = 64 * 1024;
+
 /// How much a buffer grows that a read filled up: a long message then costs few reads and few moves.
 const GROWTH: usize = 4;
 
@@ -18,6 +21,12 @@ const GROWTH: usize = 4;
 pub(crate) struct ReadBuffer {
     bytes: Vec<u8>,
     end: usize,
+    /// Whether the last read left no room, so that there is probably more.
+    full: bool,
+    /// What came since the last message was complete.
+    came: usize,
+    /// What the last message took: the next is probably as long, and is best read at once.
+    room: usize,
 }
 
 /// Where in a [`ReadBuffer`] the next unread byte is. It lives beside the buffer, not in it: advancing it does not
@@ -32,10 +41,11 @@ impl ReadBuffer {
             self.end -= *cursor;
             *cursor = 0;
         }
-        let wanted = if self.bytes.len() - self.end < MIN_READ {
-            (self.bytes.len() * GROWTH).clamp(self.end + MIN_READ, self.end + MAX_READ).min(limit.max(MIN_READ))
+        let least = self.end + MIN_READ.max(self.room);
+        let wanted = if core::mem::take(&mut self.full) || self.bytes.len() - self.end < MIN_READ {
+            (self.bytes.len() * GROWTH).clamp(least, self.end + MAX_READ).min(limit.max(MIN_READ))
         } else {
-            self.bytes.len()
+            least.min(limit)
         };
         if wanted > self.bytes.len() {
             self.bytes.resize(wanted, 0);
@@ -46,6 +56,15 @@ impl ReadBuffer {
     /// The adapter has read `count` bytes into [`space`](Self::space).
     pub(crate) fn filled(&mut self, count: usize) {
         self.end = (self.end + count).min(self.bytes.len());
+        self.full = self.end == self.bytes.len();
+        self.came += count;
+    }
+
+    /// A message is complete.
+    pub(crate) fn message_done(&mut self) {
+        // A read that leaves room is known to have read all there was, so there is some to leave.
+        self.room = (self.came + 1).next_multiple_of(MIN_READ).min(MOST_ROOM);
+        self.came = 0;
     }
 
     /// The bytes from `cursor` on.
@@ -56,7 +75,7 @@ impl ReadBuffer {
     /// Gives memory back if nothing waits in the buffer.
     pub(crate) fn trim(&mut self, cursor: &mut Cursor) {
         if *cursor == self.end {
-            *self = Self::default();
+            *self = Self { came: self.came, room: self.room, ..Self::default() };
             *cursor = 0;
         }
     }

@@ -101,6 +101,12 @@ pub trait Machine: Sealed {
     /// Where to read into. Empty means: do not read now.
     fn read_buf(&mut self, conn: ConnId) -> &mut [u8];
 
+    /// Whether there is somewhere to read into. Unlike asking for the place itself it takes no memory, so that thousands
+    /// of idle streams need none.
+    fn reads(&mut self, conn: ConnId) -> bool {
+        !self.read_buf(conn).is_empty()
+    }
+
     /// `count` bytes were read into [`read_buf`](Self::read_buf).
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant);
 

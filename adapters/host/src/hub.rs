@@ -141,7 +141,7 @@ impl<M: Machine> Hub<M> {
                 return Some(Interest { deadline, read: false, write: false, listen, finished });
             }
             let conn = self.stream.as_ref().map(|(conn, _)| *conn);
-            let read = conn.is_some_and(|conn| !self.machine.read_buf(conn).is_empty());
+            let read = conn.is_some_and(|conn| self.machine.reads(conn));
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
             return Some(Interest { deadline, read, write, listen: false, finished: self.finished });
         }

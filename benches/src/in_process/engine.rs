@@ -163,7 +163,7 @@ impl Pair {
     }
 }
 
-/// Moves what one machine has to write into the other, and says how much that was.
+/// Moves what one machine has to write into the other, as much as it takes, and says how much that was.
 pub(super) fn carry(
     from: &mut impl Machine,
     source: ConnId,
@@ -174,11 +174,11 @@ pub(super) fn carry(
     let mut moved = 0;
     loop {
         let bytes = from.write_buf(source);
-        if bytes.is_empty() {
-            return moved;
-        }
         let space = to.read_buf(sink);
         let count = bytes.len().min(space.len());
+        if count == 0 {
+            return moved;
+        }
         space[..count].copy_from_slice(&bytes[..count]);
         to.read_done(sink, count, now);
         from.write_done(source, count, now);

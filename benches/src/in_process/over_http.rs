@@ -51,13 +51,16 @@ impl Echoing {
     fn exchange(&mut self) -> bool {
         let mut moved = 0;
         while let Some(conn) = self.client.next_to_move() {
-            if let Some(&(client, server)) = self.wires.iter().find(|(client, _)| *client == conn) {
+            let Some(&(client, server)) = self.wires.iter().find(|(client, _)| *client == conn) else { continue };
+            // A long message is taken in pieces.
+            while !self.client.write_buf(client).is_empty() {
                 moved += carry(&mut self.client, client, &mut self.server, server, self.now);
+                self.poll_server();
             }
         }
-        self.poll_server();
         while let Some(conn) = self.server.next_to_move() {
-            if let Some(&(client, server)) = self.wires.iter().find(|(_, server)| *server == conn) {
+            let Some(&(client, server)) = self.wires.iter().find(|(_, server)| *server == conn) else { continue };
+            while !self.server.write_buf(server).is_empty() {
                 moved += carry(&mut self.server, server, &mut self.client, client, self.now);
                 self.poll_client();
             }

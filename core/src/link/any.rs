@@ -77,6 +77,10 @@ macro_rules! moves_either {
             either!(self, machine => machine.read_buf(conn))
         }
 
+        fn reads(&mut self, conn: ConnId) -> bool {
+            either!(self, machine => machine.reads(conn))
+        }
+
         fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
             either!(self, machine => machine.read_done(conn, count, now))
         }

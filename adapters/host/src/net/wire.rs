@@ -385,7 +385,7 @@ impl Wire {
             return self.forsaken(machine, conn, clock.now());
         }
         while !self.read_over && self.is_open() {
-            if machine.read_buf(conn).is_empty() {
+            if !machine.reads(conn) {
                 // It does not want to hear it, and must not wait for a peer that is gone.
                 self.forsaken(machine, conn, clock.now());
             } else if self.read_open(machine, conn, clock).is_err() {

@@ -69,7 +69,7 @@ impl Wires {
                 return Reading { count: 0, exhausted: true };
             };
             // Something was read: that there is no more must not have the driver wait before the machine has seen it.
-            while !exhausted && wire.interest(!machine.read_buf(conn).is_empty(), false).now {
+            while !exhausted && wire.interest(machine.reads(conn), false).now {
                 match wire.read(machine, conn, clock) {
                     Ok(nothing_left) => exhausted = nothing_left,
                     Err(_) => break,
@@ -142,7 +142,7 @@ impl Wires {
         if let Some(mover) = mover {
             held.mover = Some(mover.clone());
         }
-        let reads = !machine.read_buf(conn).is_empty();
+        let reads = machine.reads(conn);
         let writes = !machine.write_buf(conn).is_empty();
         Some((held.wire.socket().cloned(), held.wire.interest(reads, writes)))
     }

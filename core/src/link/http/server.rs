@@ -347,6 +347,10 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.front.space(conn)
     }
 
+    fn reads(&mut self, conn: ConnId) -> bool {
+        self.front.reads(conn)
+    }
+
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
         self.front.filled(conn, count);

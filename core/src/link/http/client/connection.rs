@@ -91,8 +91,11 @@ impl Connection {
     }
 
     pub(super) fn read_buf(&mut self) -> &mut [u8] {
-        // A head has to be there as a whole to be read, and one just beyond the limit to be refused.
-        self.inbox.space(&mut self.cursor, Bounds::default().head_bytes + 1)
+        self.inbox.space(&mut self.cursor, most_unread())
+    }
+
+    pub(super) fn reads(&self) -> bool {
+        self.inbox.unread(self.cursor).len() < most_unread()
     }
 
     pub(super) fn read_done(&mut self, count: usize, answers: &mut impl Answers, now: Instant) -> Outcome {
@@ -149,10 +152,16 @@ impl Connection {
             return Outcome::Done;
         }
         self.reused = true;
+        self.inbox.message_done();
         self.inbox.trim(&mut self.cursor);
         self.outbox.trim();
         Outcome::Free
     }
+}
+
+/// A head has to be there as a whole to be read, and one just beyond the limit to be refused.
+fn most_unread() -> usize {
+    Bounds::default().head_bytes + 1
 }
 
 fn broken(fault: HttpFault) -> ConnError {

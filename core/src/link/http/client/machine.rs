@@ -133,6 +133,10 @@ impl<T> Machine for HttpClient<T> {
         self.pool.read_buf(conn)
     }
 
+    fn reads(&mut self, conn: ConnId) -> bool {
+        self.pool.reads(conn)
+    }
+
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
         self.pool.read_done(conn, count, &mut self.exchanges, now);

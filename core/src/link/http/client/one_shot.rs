@@ -90,6 +90,10 @@ impl<T> Machine for HttpOneShot<T> {
         self.client.read_buf(conn)
     }
 
+    fn reads(&mut self, conn: ConnId) -> bool {
+        self.client.reads(conn)
+    }
+
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.client.read_done(conn, count, now);
     }

@@ -176,6 +176,10 @@ impl Pool {
         self.connections.get_mut(&conn.0).map(|connection| connection.read_buf()).unwrap_or_default()
     }
 
+    pub(super) fn reads(&self, conn: ConnId) -> bool {
+        self.connections.get(&conn.0).is_some_and(|connection| connection.reads())
+    }
+
     pub(super) fn read_done(&mut self, conn: ConnId, count: usize, answers: &mut impl Answers, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&conn.0) {
             let outcome = connection.read_done(count, answers, now);

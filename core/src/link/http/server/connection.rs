@@ -25,6 +25,9 @@ const FIRST_PROBE: Duration = Duration::from_millis(25);
 /// default. Whoever takes a byte now and then would hold the memory of a long answer for years.
 const ENOUGH: usize = 64 * 1024;
 
+/// What the head of an answer takes, mostly.
+const HEAD_BYTES: usize = 160;
+
 pub(super) struct Connection {
     inbox: ReadBuffer,
     cursor: Cursor,
@@ -115,20 +118,19 @@ impl Connection {
         }
     }
 
-    /// Room for what comes. While an answer is due, a client that sends more is read only so far, but it is read, or
-    /// its end would go unseen.
+    /// Room for what comes.
     pub(super) fn space(&mut self, config: &HttpServerConfig) -> &mut [u8] {
-        match self.phase {
-            _ if self.ended => &mut [],
-            Phase::Closing => &mut [],
-            _ => {
-                let limit = config.head.head_bytes + 1;
-                if self.inbox.unread(self.cursor).len() >= limit {
-                    return &mut [];
-                }
-                self.inbox.space(&mut self.cursor, limit)
-            }
+        match self.reads(config) {
+            true => self.inbox.space(&mut self.cursor, most_unread(config)),
+            false => &mut [],
         }
+    }
+
+    /// Whether there is room for what comes. While an answer is due, a client that sends more is read only so far, but it
+    /// is read, or its end would go unseen.
+    pub(super) fn reads(&self, config: &HttpServerConfig) -> bool {
+        let over = self.ended || matches!(self.phase, Phase::Closing);
+        !over && self.inbox.unread(self.cursor).len() < most_unread(config)
     }
 
     pub(super) fn filled(&mut self, count: usize) {
@@ -191,7 +193,10 @@ impl Connection {
                             _ => {}
                         }
                     }
-                    self.inbox.trim(&mut self.cursor);
+                    // In the middle of a request more comes soon.
+                    if matches!(self.phase, Phase::Fresh | Phase::Waiting) {
+                        self.inbox.trim(&mut self.cursor);
+                    }
                     return None;
                 }
                 Some(Frame::Head(head)) => {
@@ -222,6 +227,9 @@ impl Connection {
                     body.extend_from_slice(part);
                 }
                 Some(Frame::End) => {
+                    self.inbox.message_done();
+                    // Most clients wait for the answer, and thousands may wait for a long time.
+                    self.inbox.trim(&mut self.cursor);
                     self.keep_alive &= self.decoder.keep_alive();
                     let answering = Phase::Answering { stream: None, events: false };
                     if let Phase::Body { head, verb, body } = core::mem::replace(&mut self.phase, answering) {
@@ -260,6 +268,7 @@ impl Connection {
         let kind = body.map(|_| ("Content-Type", "application/json"));
         let close = (!self.keep_alive).then_some(("Connection", "close"));
         let headers = headers.iter().copied().chain(kind).chain(close);
+        self.outbox.tail().reserve(HEAD_BYTES + body.map_or(0, <[u8]>::len));
         let written = write_response(self.outbox.tail(), status, headers, framing);
         debug_assert!(written.is_ok(), "{written:?}");
         if let Some(body) = body.filter(|_| !self.head_only) {
@@ -408,4 +417,9 @@ impl Connection {
             Phase::Answering { stream: None, .. } | Phase::Closing => Overdue::Nothing,
         }
     }
+}
+
+/// A head has to be there as a whole to be read, and one just beyond the limit to be refused.
+fn most_unread(config: &HttpServerConfig) -> usize {
+    config.head.head_bytes + 1
 }

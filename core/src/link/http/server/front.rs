@@ -85,6 +85,10 @@ impl Front {
         }
     }
 
+    pub(super) fn reads(&self, conn: ConnId) -> bool {
+        self.connections.get(&conn).is_some_and(|connection| connection.reads(&self.config))
+    }
+
     pub(super) fn filled(&mut self, conn: ConnId, count: usize) {
         if let Some(connection) = self.connections.get_mut(&conn) {
             connection.filled(count);
