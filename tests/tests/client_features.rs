@@ -7,7 +7,8 @@ use std::time::Duration;
 use windlass::CallError;
 use windlass::client::{CallOptions, PageError, Pages};
 use windlass::model::{
-    EmptyParams, ListTools, PaginatedParams, Ping, ReadResource, ReadResourceParams, SubscriptionFilter,
+    CallTool, CallToolParams, ElicitUrlParams, EmptyParams, ListTools, PaginatedParams, Ping, ReadResource,
+    ReadResourceParams, SubscriptionFilter,
 };
 use windlass_sim::{Script, SimClient, Weather};
 
@@ -230,4 +231,31 @@ fn a_listing_that_goes_in_circles_or_on_for_ever_is_given_up() {
     assert!(pages.next(Some("1".into())).is_ok());
     assert!(pages.next(Some("2".into())).is_ok());
     assert_eq!(pages.next(Some("3".into())), Err(PageError::TooManyPages));
+}
+
+#[test]
+fn an_error_that_sends_the_user_elsewhere_says_where() {
+    let mut sim = legacy_client("2025-11-25");
+    let elicitation = r#"{"mode":"url","elicitationId":"e1","url":"https://example.com/login","message":"Log in"}"#;
+    sim.server.answer_with(move |line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        vec![format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32042,"message":"log in first","data":{{"elicitations":[{elicitation}]}}}}}}"#
+        )]
+    });
+    let call = sim.client.call::<CallTool>(&CallToolParams::new("private")).unwrap();
+    sim.settle();
+    let Some(Err(CallError::Remote(error))) = sim.client.outcome(call) else { panic!("{}", sim.transcript()) };
+    assert_eq!(error.code, windlass::jsonrpc::code::URL_ELICITATION_REQUIRED);
+    let wanted: std::collections::BTreeMap<String, Vec<ElicitUrlParams>> =
+        error.data.as_ref().unwrap().decode().unwrap();
+    let [visit] = &wanted["elicitations"][..] else { panic!("one place to go") };
+    assert_eq!((&*visit.url, visit.elicitation_id.as_deref()), ("https://example.com/login", Some("e1")));
+    // The server may say when the user has been there; a program that retries is served then.
+    tell(
+        &mut sim,
+        r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#,
+    );
+    assert_eq!(sim.client.counters().malformed, 0);
+    finish(&mut sim);
 }
