@@ -25,11 +25,29 @@ impl Authority {
 
     /// What a server of these names shows.
     pub(crate) fn server(&self, names: &[&str]) -> ServerTls {
+        let (chain, key) = self.issue(names);
+        ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap()
+    }
+
+    /// The same, for clients only that show a certificate of this authority.
+    pub(crate) fn server_for_those_it_knows(&self, names: &[&str]) -> ServerTls {
+        let (chain, key) = self.issue(names);
+        ServerTls::with_client_ca(chain.as_bytes(), key.as_bytes(), self.certificate.pem().as_bytes()).unwrap()
+    }
+
+    /// A client that shows a certificate of this authority.
+    pub(crate) fn client(&self, options: TlsOptions) -> TlsOptions {
+        let (chain, key) = self.issue(&["client.example"]);
+        options.client_certificate_pem(chain.as_bytes(), key.as_bytes()).unwrap()
+    }
+
+    /// A certificate for these names, and its key.
+    fn issue(&self, names: &[&str]) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let params = CertificateParams::new(names).unwrap();
         let certificate = params.signed_by(&key, &self.certificate, &self.key).unwrap();
-        ServerTls::from_pem(certificate.pem().as_bytes(), key.serialize_pem().as_bytes()).unwrap()
+        (certificate.pem(), key.serialize_pem())
     }
 
     /// Trusts this authority, and nobody else.

@@ -6,6 +6,7 @@
 
 mod certificates;
 mod changing_server;
+mod connect_proxy;
 mod http_party;
 mod http_server;
 mod peers;
@@ -50,6 +51,8 @@ macro_rules! cases {
         mod noise;
         #[path = "cases/over_http.rs"]
         mod over_http;
+        #[path = "cases/proxied.rs"]
+        mod proxied;
         #[path = "cases/resting.rs"]
         mod resting;
         #[path = "../../src/served.rs"]

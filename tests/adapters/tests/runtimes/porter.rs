@@ -43,23 +43,33 @@ impl Porter {
 
 /// Looks at the first request of a connection. Whoever is let in is let in for good.
 fn admit(mut client: TcpStream, server: &str, refused: &AtomicUsize) -> io::Result<()> {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        client.read_exact(&mut byte)?;
-        head.push(byte[0]);
-    }
-    let text = String::from_utf8_lossy(&head).into_owned();
-    if !text.contains(TOKEN) {
+    let head = read_head(&client)?;
+    if !head.contains(TOKEN) {
         refused.fetch_add(1, Ordering::SeqCst);
-        let length = text.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok());
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok());
         io::copy(&mut (&client).take(length.unwrap_or(0)), &mut io::sink())?;
         let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"porter\"\r\nContent-Length: 0\r\n\
                       Connection: close\r\n\r\n";
         return client.write_all(answer.as_bytes());
     }
     let mut server = TcpStream::connect(server)?;
-    server.write_all(&head)?;
+    server.write_all(head.as_bytes())?;
+    relay(client, server)
+}
+
+/// The head of a request, and nothing behind it.
+pub(crate) fn read_head(mut client: &TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        client.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// Passes on what either says until the server has ended.
+pub(crate) fn relay(mut client: TcpStream, mut server: TcpStream) -> io::Result<()> {
     let (mut from_client, mut to_server) = (client.try_clone()?, server.try_clone()?);
     thread::spawn(move || {
         let _ = io::copy(&mut from_client, &mut to_server);

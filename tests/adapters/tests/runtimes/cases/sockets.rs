@@ -95,6 +95,23 @@ case!(a_client_that_does_not_secure_is_told, {
     wait!(server.close()).unwrap();
 });
 
+case!(a_client_that_has_to_show_a_certificate_and_does_not_is_told, {
+    let authority = Authority::new();
+    let demanding = authority.server_for_those_it_knows(&["127.0.0.1"]);
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(demanding);
+    let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
+    let server = serve(listener);
+    let mut why = String::new();
+    let nothing_shown = authority.trusted();
+    let shown_by_a_stranger = Authority::new().client(authority.trusted());
+    for (tls, clearly) in [(nothing_shown, "CertificateRequired"), (shown_by_a_stranger, "UnknownCA")] {
+        wait!(told(target.clone().dial(DialOptions::new().tls(tls)), &mut why));
+        assert!(why.contains(clearly), "{why}");
+    }
+    wait!(converse(&target.dial(DialOptions::new().tls(authority.client(authority.trusted())))));
+    wait!(server.close()).unwrap();
+});
+
 case!(a_handshake_that_stalls_ends_in_time_and_holds_nobody_up, {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = HttpTarget::new(&format!("https://{}/mcp", silent.local_addr().unwrap())).unwrap();
