@@ -174,11 +174,14 @@ pub(super) fn carry(
     let mut moved = 0;
     loop {
         let bytes = from.write_buf(source);
-        let space = to.read_buf(sink);
-        let count = bytes.len().min(space.len());
-        if count == 0 {
+        if bytes.is_empty() {
             return moved;
         }
+        let space = to.read_buf(sink);
+        if space.is_empty() {
+            return moved;
+        }
+        let count = bytes.len().min(space.len());
         space[..count].copy_from_slice(&bytes[..count]);
         to.read_done(sink, count, now);
         from.write_done(source, count, now);
