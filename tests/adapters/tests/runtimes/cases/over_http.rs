@@ -42,11 +42,18 @@ pub(super) fn serve(way: Way) -> (Server, HttpTarget) {
 }
 
 fn serve_with(change: impl FnOnce(&mut HttpServerConfig)) -> (Server, HttpTarget) {
+    let (server, target, _) = serve_twice_known(change);
+    (server, target)
+}
+
+/// The same, and where the server itself is when nobody listens in on the way.
+fn serve_twice_known(change: impl FnOnce(&mut HttpServerConfig)) -> (Server, HttpTarget, HttpTarget) {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
+    let own = HttpTarget::new(&listener.url("/mcp")).unwrap();
     let target = HttpTarget::new(&OVER_HTTP.tapped_url(&listener.url("/mcp"))).unwrap();
     let mut config = HttpServerConfig::on_loopback();
     change(&mut config);
-    (served::start_http(listener, config).unwrap(), target)
+    (served::start_http(listener, config).unwrap(), target, own)
 }
 
 case!(every_feature_works_over_http_in_every_way, {
@@ -289,7 +296,7 @@ case!(a_server_that_is_not_there_is_told_at_once, {
 
 case!(one_call_needs_no_handshake, {
     for json_answers in [true, false] {
-        let (server, target) = serve_with(|config| config.json_answers = json_answers);
+        let (server, target, own) = serve_twice_known(|config| config.json_answers = json_answers);
         let sum = CallToolParams::new("add").with_arguments(Json::of(&json!({"a": 2, "b": 3})).unwrap());
         for _ in 0..3 {
             let call = Client::builder("one", "1").call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &sum);
@@ -303,7 +310,7 @@ case!(one_call_needs_no_handshake, {
         let call = hasty.call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &never);
         assert!(matches!(wait!(call), Err(Error::Call(CallError::TimedOut { .. }))));
         wait!(server.close()).unwrap();
-        let call = Client::builder("one", "1").call_once::<CallTool>(target, ProtocolVersion::LATEST, &sum);
+        let call = Client::builder("one", "1").call_once::<CallTool>(own, ProtocolVersion::LATEST, &sum);
         let nobody = wait!(call).unwrap_err().to_string();
         assert!(nobody.contains("refused"), "{nobody}");
     }
