@@ -433,6 +433,10 @@ impl HttpSim {
             }
             machine.write_done(conn, count, self.now);
             moved = true;
+            // Whoever has let go of a connection answers what still comes with a reset.
+            if connection.names[side.other() as usize].is_none() && connection.stream.knows_end(side) {
+                connection.stream.cut(self.now);
+            }
         }
     }
 

@@ -73,6 +73,11 @@ impl Stream {
         ends
     }
 
+    /// Whether a side knows that nothing more comes.
+    pub(crate) fn knows_end(&self, side: Side) -> bool {
+        self.told_end[side as usize]
+    }
+
     /// Whether a side is to be told now that the stream is broken.
     pub(crate) fn breaks_for(&mut self, side: Side, now: Instant) -> bool {
         if self.toward.iter().any(|pipe| pipe.has_broken(now)) {
