@@ -11,6 +11,10 @@ const MAX_READ: usize = 256 * 1024;
 /// The most room that is offered to the first read of a message because those before it needed so much.
 const MOST_ROOM: usize = 64 * 1024;
 
+/// A buffer of this size is not made larger for what has been read and is gone. Whoever pours out small messages would
+/// otherwise be listened to for longer at a time than others can wait.
+const MOST_AT_ONCE: usize = 8 * 1024;
+
 /// How much a buffer grows that a read filled up: a long message then costs few reads and few moves.
 const GROWTH: usize = 4;
 
@@ -42,7 +46,8 @@ impl ReadBuffer {
             *cursor = 0;
         }
         let least = self.end + MIN_READ.max(self.room);
-        let wanted = if core::mem::take(&mut self.full) || self.bytes.len() - self.end < MIN_READ {
+        let full = core::mem::take(&mut self.full) && self.bytes.len() < MOST_AT_ONCE;
+        let wanted = if full || self.bytes.len() - self.end < MIN_READ {
             (self.bytes.len() * GROWTH).clamp(least, self.end + MAX_READ).min(limit.max(MIN_READ))
         } else {
             least.min(limit)

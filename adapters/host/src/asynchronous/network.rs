@@ -155,6 +155,9 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
             }
             take_turn(&driven, &wakeup, &armed);
         }
+        // Runtimes look at their timers rarely while there is always something to do. What is due is due.
+        driven.handle_timeout();
+        take_turn(&driven, &wakeup, &armed);
         context.waker().wake_by_ref();
         Poll::Pending
     })
