@@ -41,7 +41,8 @@ pub fn messages(recording: &str) -> Result<Vec<Said>, String> {
         match &mark[1..] {
             "" => reading.bytes(number, side, &unescaped(text).ok_or_else(wrong)?),
             "." => reading.end(number, side),
-            _ => reading.give_up(number, side),
+            // Not recorded any further: what others say from here on may answer what is missing.
+            _ => break,
         }
     }
     Ok(reading.said)
@@ -62,9 +63,11 @@ struct Connection {
     requests: RequestDecoder,
     responses: ResponseDecoder,
     unread: [Vec<u8>; 2],
-    /// Directions that cannot be read any more, because they are broken or not recorded any further.
+    /// Directions that cannot be read any more, because they are broken.
     lost: [bool; 2],
     request: Option<(RequestHead, Vec<u8>)>,
+    /// Requests that began, and whose responses did not.
+    unanswered: usize,
     /// Exchanges whose responses have not ended.
     exchanges: VecDeque<Exchange>,
     response: Option<ResponseBody>,
@@ -93,9 +96,17 @@ impl Default for Connection {
             unread: [Vec::new(), Vec::new()],
             lost: [false; 2],
             request: None,
+            unanswered: 0,
             exchanges: VecDeque::new(),
             response: None,
         }
+    }
+}
+
+impl Connection {
+    fn expect(&mut self, method: &str) {
+        self.responses.expect(method);
+        self.unanswered += 1;
     }
 }
 
@@ -119,10 +130,6 @@ impl Reading {
         self.connections.insert(number, connection);
     }
 
-    fn give_up(&mut self, number: u32, side: Side) {
-        self.connections.entry(number).or_default().lost[side as usize] = true;
-    }
-
     fn requests(&mut self, connection: &mut Connection) {
         while !connection.lost[Side::Client as usize] {
             let unread = &mut connection.unread[Side::Client as usize];
@@ -134,7 +141,10 @@ impl Reading {
             unread.drain(..consumed);
             match frame {
                 None => return,
-                Some(Frame::Head(head)) => connection.request = Some((head, Vec::new())),
+                Some(Frame::Head(head)) => {
+                    connection.expect(&head.method);
+                    connection.request = Some((head, Vec::new()));
+                }
                 Some(Frame::Body(_)) => {
                     if let Some((_, whole)) = &mut connection.request {
                         whole.extend_from_slice(&body);
@@ -142,7 +152,6 @@ impl Reading {
                 }
                 Some(Frame::End) => {
                     if let Some((head, body)) = connection.request.take() {
-                        connection.responses.expect(&head.method);
                         connection.exchanges.push_back(self.requested(&head, body));
                     }
                 }
@@ -187,14 +196,9 @@ impl Reading {
 
     fn responses(&mut self, connection: &mut Connection) {
         while !connection.lost[Side::Server as usize] {
-            if connection.exchanges.is_empty() && !connection.unread[Side::Server as usize].is_empty() {
-                // A server need not wait for the end of a request, nor for its beginning, to refuse it.
-                let exchange = match connection.request.take() {
-                    Some((head, _)) => self.requested(&head, Vec::new()),
-                    None => Exchange { conversation: self.begin_unknown(), version: None, begins: false },
-                };
-                connection.responses.expect("POST");
-                connection.exchanges.push_back(exchange);
+            if connection.unanswered == 0 && !connection.unread[Side::Server as usize].is_empty() {
+                // A server need not wait for the beginning of a request to refuse it.
+                connection.expect("POST");
             }
             let unread = &mut connection.unread[Side::Server as usize];
             let Ok((consumed, frame)) = connection.responses.next(unread) else {
@@ -213,6 +217,15 @@ impl Reading {
     }
 
     fn responded(&mut self, connection: &mut Connection, head: &ResponseHead) {
+        connection.unanswered -= 1;
+        if connection.exchanges.is_empty() {
+            // Nor for its end.
+            let exchange = match connection.request.take() {
+                Some((head, _)) => self.requested(&head, Vec::new()),
+                None => Exchange { conversation: self.begin_unknown(), version: None, begins: false },
+            };
+            connection.exchanges.push_back(exchange);
+        }
         // A session is known by its id from the answer to `initialize` on.
         if let Some(exchange) = connection.exchanges.front().filter(|exchange| exchange.begins) {
             let session = head.headers.get("mcp-session-id").unwrap_or_default();
@@ -365,6 +378,25 @@ mod tests {
             said,
             [(0, r#"Client {"method":"initialize"}"#.to_owned()), (0, r#"Server {"result":1}"#.to_owned())]
         );
+    }
+
+    #[test]
+    fn who_is_told_to_go_on_says_the_rest() {
+        let request = post("Expect: 100-continue\r\n", r#"{"method":"a"}"#);
+        let said = recorded(&[
+            (1, '>', &request[..request.len() - 3]),
+            (1, '<', "HTTP/1.1 100 Continue\r\n\r\n"),
+            (1, '>', &request[request.len() - 3..]),
+            (1, '<', &json("", r#"{"result":1}"#)),
+        ]);
+        assert_eq!(said, [(0, r#"Client {"method":"a"}"#.to_owned()), (0, r#"Server {"result":1}"#.to_owned())]);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_what_was_left_out() {
+        let said = |line: &str| format!("{line} {}\n", escaped(post("", r#"{"method":"a"}"#).as_bytes()));
+        let recording = [said("> 1"), ">… 1\n".to_owned(), said("> 2")].concat();
+        assert_eq!(messages(&recording).unwrap().len(), 1);
     }
 
     #[test]
