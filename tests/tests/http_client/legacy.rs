@@ -441,11 +441,15 @@ fn a_call_whose_quiet_stream_is_cut_by_a_proxy_is_resumed_for_as_long_as_it_take
     talk.close_down();
 }
 
+/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
+const THOUGHT: Duration = Duration::from_secs(1);
+
 #[test]
 fn a_server_that_cannot_resume_for_now() {
     for status in [408, 429, 500, 503] {
         let (mut talk, number, call, mut get) = at_the_resumption();
         for wait in [2, 4] {
+            talk.pass(THOUGHT);
             talk.plain(&get, status, "{\"not\":\"now\"}");
             talk.pass(Duration::from_secs(wait) - Duration::from_millis(1));
             talk.no_request();
@@ -461,10 +465,12 @@ fn a_server_that_cannot_resume_for_now() {
         // Not for ever.
         let (mut talk, number, _, mut get) = at_the_resumption();
         for wait in [2, 4, 8, 16] {
+            talk.pass(THOUGHT);
             talk.plain(&get, status, "");
             talk.pass(Duration::from_secs(wait));
             get = talk.request();
         }
+        talk.pass(THOUGHT);
         talk.plain(&get, status, "");
         assert!(
             talk.failed(number)

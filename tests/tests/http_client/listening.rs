@@ -222,11 +222,15 @@ fn at_the_second_try() -> (Talk, Request) {
     (talk, again)
 }
 
+/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
+const THOUGHT: Duration = Duration::from_secs(1);
+
 #[test]
 fn a_server_that_is_not_well_is_asked_again() {
     for status in [408, 429, 500, 502, 503] {
         let (mut talk, mut again) = at_the_second_try();
         for wait in [2, 4, 8, 16] {
+            talk.pass(THOUGHT);
             talk.plain(&again, status, "not now");
             talk.pass(Duration::from_secs(wait) - Duration::from_millis(1));
             talk.no_request();
@@ -243,6 +247,7 @@ fn a_server_that_is_not_well_is_asked_again() {
             talk.pass(Duration::from_secs(wait));
             again = talk.request();
             assert_eq!(again.header("last-event-id"), Some("6"));
+            talk.pass(THOUGHT);
             talk.plain(&again, status, "not now");
         }
         talk.pass(Duration::from_secs(1000));

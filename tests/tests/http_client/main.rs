@@ -10,6 +10,7 @@ mod credentials;
 mod endless;
 mod eras;
 mod failing;
+mod late;
 mod legacy;
 mod listening;
 mod modern;

@@ -166,9 +166,7 @@ pub(crate) fn address() -> HttpClientConfig {
     HttpClientConfig::new("http://localhost/mcp").expect("an address")
 }
 
-pub(crate) fn server(seed: u64, mut http: HttpServerConfig) -> SimServer {
-    // A request that stalls on its way is late, not lost: this is about the network, not about the server's patience.
-    http.head_timeout = http.keep_alive;
+pub(crate) fn server(seed: u64, http: HttpServerConfig) -> SimServer {
     let mut config = ServerConfig::new(Implementation::new("server", "1"));
     config.input_timeout = Duration::from_secs(60);
     SimServer::over_http(config, http, registry(), seed)

@@ -2,6 +2,7 @@
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use super::pool::Answers;
 use super::request::HttpRequest;
@@ -41,6 +42,10 @@ impl Job {
         self.request.method == "GET"
     }
 }
+
+/// How soon after a request a connection that was kept has to fail for the server not to have seen the request. One that
+/// worked on it for longer may have carried it out.
+const STALE_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of a head that are the same for all: the method, the version, `Host` and `Content-Length`.
 const FIXED: usize = 64;
@@ -115,6 +120,13 @@ impl Connection {
                     let detail = "the server switched to another protocol";
                     return Outcome::Failed(ConnError::new(ConnErrorKind::Broken, detail));
                 }
+                (Some(Frame::Head(head)), _) if head.status == 408 && self.may_be_stale(now) => {
+                    // Said to nobody in particular before the connection is closed, not about this request.
+                    if let Some(job) = &mut self.job {
+                        job.answered = false;
+                    }
+                    return Outcome::Failed(ConnError::new(ConnErrorKind::Broken, "the server has given up waiting"));
+                }
                 (Some(Frame::Head(head)), Some(exchange)) => answers.head(exchange, &head, now),
                 (Some(Frame::Body(range)), Some(exchange)) => answers.body(exchange, &unread[range], now),
                 (Some(Frame::End), _) => {
@@ -140,6 +152,11 @@ impl Connection {
             Ok(_) => Outcome::Done,
             Err(fault) => Outcome::Failed(broken(fault)),
         }
+    }
+
+    /// Whether the server may have closed the connection, as it may one that it keeps, before it saw the request.
+    pub(super) fn may_be_stale(&self, now: Instant) -> bool {
+        self.reused && self.job.as_ref().is_some_and(|job| now < job.sent_at + STALE_TIME)
     }
 
     fn completed(&mut self, answers: &mut impl Answers, now: Instant) -> Outcome {

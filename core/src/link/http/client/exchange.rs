@@ -32,6 +32,8 @@ pub(super) struct Exchange {
     /// Whether it went where the program said, or where that has moved for good.
     pub(super) settled: bool,
     pub(super) challenged: bool,
+    /// Whether it is made again, because it did not come in time.
+    pub(super) late: bool,
     /// The session that the response grants, if it is that of a handshake.
     pub(super) granted: Option<String>,
     /// Since when there is a stream of events.
@@ -111,6 +113,7 @@ impl Exchange {
             redirects: 0,
             settled: true,
             challenged: false,
+            late: false,
             granted: None,
             streams_since: None,
             unsent_bytes: 0,
@@ -127,6 +130,7 @@ impl Exchange {
             redirects: self.redirects,
             settled: self.settled,
             challenged: self.challenged,
+            late: self.late,
             deadline: self.deadline,
             body: self.body.again(),
             ..Self::new(self.purpose, request)

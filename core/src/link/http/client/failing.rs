@@ -184,6 +184,28 @@ impl<T> Exchanges<T> {
         !asked.repeated && request::is_repeatable(&asked.method, asked.name.as_deref(), &self.tools)
     }
 
+    /// Makes a request again that the server says it did not get in time, once. Some say so of a request that they got and
+    /// did not answer in time: one that was sent as a whole, and may do something twice, is not believed to be lost.
+    pub(super) fn came_too_late(&mut self, id: u64, status: u16) -> bool {
+        let Some(exchange) = self.exchanges.get(&id).filter(|exchange| status == 408 && !exchange.late) else {
+            return false;
+        };
+        let harmless = match &exchange.purpose {
+            Purpose::Request(asked) => asked.method == "initialize" || self.may_repeat(asked),
+            Purpose::Message { .. } => true,
+            _ => false,
+        };
+        if exchange.request.method != "POST" || !(harmless || exchange.unsent_bytes > 0) {
+            return false;
+        }
+        let Some(old) = self.drop_exchange(id) else { return false };
+        let request = (*old.request).clone();
+        let mut exchange = old.with_request(request);
+        exchange.late = true;
+        self.open(exchange);
+        true
+    }
+
     /// Asks the program for other credentials, if the server wants them and the program has them to give. Returns whether
     /// the exchange goes on.
     fn challenges(&mut self, id: u64) -> bool {

@@ -19,10 +19,6 @@ use crate::time::Instant;
 /// middle of a call, when calls have taken all there are.
 pub(super) const RESERVE: usize = 8;
 
-/// How soon after a request a connection that was kept has to fail for the server not to have seen the request. One that
-/// worked on it for longer may have carried it out.
-const STALE_TIME: Duration = Duration::from_secs(1);
-
 /// Who is told what came back.
 pub(super) trait Answers {
     fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant);
@@ -209,13 +205,12 @@ impl Pool {
             Outcome::Done => self.drop_connection(conn),
             Outcome::Failed(why) => {
                 let connection = self.connections.get_mut(&conn);
-                let reused = connection.as_ref().is_some_and(|connection| connection.reused);
+                let stale = connection.as_ref().is_some_and(|connection| connection.may_be_stale(now));
                 let job = connection.and_then(|connection| connection.job.take());
                 self.drop_connection(conn);
                 match job {
-                    // The server closed a connection that it had kept, as it may at any time: it has not even seen this
-                    // request, most probably. On a fresh connection it will.
-                    Some(job) if reused && !job.answered && now < job.sent_at + STALE_TIME => {
+                    // It has not even seen this request, most probably. On a fresh connection it will.
+                    Some(job) if stale && !job.answered => {
                         let exchange = job.exchange;
                         if let Err(why) = self.place(Job { retried: true, ..job }, true, now) {
                             answers.failed(exchange, why, now);

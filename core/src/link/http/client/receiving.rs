@@ -28,10 +28,10 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 impl<T> Exchanges<T> {
     /// The head of a response is there: decides how to read its body.
     pub(super) fn head(&mut self, id: u64, status: u16, headers: &Headers) {
-        self.request_sent(id);
-        if self.redirected(id, status, headers) {
+        if self.came_too_late(id, status) || self.redirected(id, status, headers) {
             return;
         }
+        self.request_sent(id);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         exchange.stage = Stage::Answering;
         let success = (200..300).contains(&status);
