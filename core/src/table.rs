@@ -87,6 +87,11 @@ impl<K: Ord, V> Table<K, V> {
         self.entries = VecDeque::new();
     }
 
+    /// Gives back the memory that nothing is in, in a table that is to stay as it is for long.
+    pub(crate) fn fit(&mut self) {
+        self.entries.shrink_to_fit();
+    }
+
     /// Gives memory back if there is nothing in it.
     pub(crate) fn trim(&mut self) {
         if self.entries.is_empty() {

@@ -41,6 +41,7 @@ pub(crate) use queued::{Queued, Step};
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
+use crate::limits::Limits;
 use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
 use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Route, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -54,7 +55,7 @@ pub(crate) struct Client<T> {
     renewing: bool,
     peer: Option<Arc<Peer>>,
     /// The members that every modern request carries in its `_meta`, as text.
-    request_meta: Vec<u8>,
+    request_meta: Box<[u8]>,
     log_level: Option<LoggingLevel>,
     queue: VecDeque<Queued<T>>,
     /// The number of the open request of each call that is in a later round; first rounds have the call's own.
@@ -63,7 +64,7 @@ pub(crate) struct Client<T> {
     legacy_listens: BTreeMap<CallId, LegacyListen<T>>,
     next_input: u64,
     cache: Cache,
-    keep_alive: Option<KeepAlive>,
+    keep_alive: Option<Box<KeepAlive>>,
     scratch: Vec<u8>,
     spare_retries: SpareRetries,
     /// For links on which each call has a stream of its own: the calls that were given up, whose streams are to be
@@ -104,12 +105,12 @@ pub(crate) struct UserCall<T> {
 impl<T> Client<T> {
     pub(crate) fn new(config: ClientConfig) -> Self {
         Self {
-            session: Session::new(config.limits.clone()),
+            session: Session::new(&config.limits),
             config,
             phase: Phase::Idle,
             renewing: false,
             peer: None,
-            request_meta: Vec::new(),
+            request_meta: Box::default(),
             log_level: None,
             queue: VecDeque::new(),
             rounds: BTreeMap::new(),
@@ -122,6 +123,11 @@ impl<T> Client<T> {
             spare_retries: SpareRetries::default(),
             given_up: None,
         }
+    }
+
+    /// What the server may cost.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.config.limits
     }
 
     pub(crate) fn peer(&self) -> Option<&Arc<Peer>> {
@@ -422,7 +428,7 @@ impl<T> Client<T> {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest(self.session.deadline(), self.keep_alive.as_ref().and_then(KeepAlive::deadline))
+        earliest(self.session.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -454,7 +460,7 @@ impl<T> Client<T> {
     }
 
     fn ping_missed(&mut self, now: Instant) {
-        if let Some(step) = self.keep_alive.as_mut().map(KeepAlive::missed) {
+        if let Some(step) = self.keep_alive.as_deref_mut().map(KeepAlive::missed) {
             self.keep_alive_step(step, now);
         }
     }
@@ -482,7 +488,7 @@ impl<T> Client<T> {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
-        self.phase = Phase::Closed(reason.clone());
+        self.phase = Phase::Closed(Box::new(reason.clone()));
         self.keep_alive = None;
         self.rounds.clear();
         for (number, call) in self.session.abandon() {

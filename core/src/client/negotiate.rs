@@ -14,6 +14,7 @@
 //!
 //! A connection that was ready goes through it again when the server has begun anew: see `renewal`.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,7 +47,7 @@ pub(super) enum Phase {
     /// Calls may be made.
     Ready,
     /// Over.
-    Closed(CloseReason),
+    Closed(Box<CloseReason>),
 }
 
 impl<T> Client<T> {
@@ -117,7 +118,7 @@ impl<T> Client<T> {
     }
 
     /// The members of `_meta` that every modern request carries.
-    pub(super) fn meta_for(&self, version: ProtocolVersion) -> Vec<u8> {
+    pub(super) fn meta_for(&self, version: ProtocolVersion) -> Box<[u8]> {
         let mut out = Vec::new();
         let mut member = |name: &str, write: &dyn Fn(&mut Vec<u8>) -> Result<(), serde_json::Error>| {
             if !out.is_empty() {
@@ -134,7 +135,7 @@ impl<T> Client<T> {
         let mut capabilities = self.config.capabilities.clone();
         capabilities.roots = capabilities.roots.map(|_| RootsCapability::default());
         member(key::CLIENT_CAPABILITIES, &|out| write_json(out, &capabilities));
-        out
+        out.into()
     }
 
     pub(super) fn probe_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
@@ -235,7 +236,7 @@ impl<T> Client<T> {
         let Some(peer) = self.legacy_peer(answer) else { return };
         self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive =
-            self.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
+            self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config.interval, config.misses_allowed, now)));
         self.ready(peer, now);
     }
 
@@ -302,7 +303,7 @@ impl<T> Client<T> {
         let before = self.peer.replace(peer.clone());
         self.phase = Phase::Ready;
         if peer.version.era() == Era::Legacy {
-            self.request_meta = Vec::new();
+            self.request_meta = Box::default();
         }
         match before.filter(|_| core::mem::take(&mut self.renewing)) {
             Some(before) => self.renewed(&before, peer, now),

@@ -4,6 +4,7 @@
 //! lines split anywhere, many lines in one read, and a last line without its newline at the end of the stream.
 //! A line beyond the limit is skipped to its end and reported; the lines after it are read as usual.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -31,7 +32,7 @@ pub struct LineDecoder {
     /// Bytes of the unread part that are known to hold no newline.
     scanned: usize,
     at_start: bool,
-    oversized: Option<Oversized>,
+    oversized: Option<Box<Oversized>>,
 }
 
 /// What [`LineDecoder::next`] found.
@@ -93,7 +94,7 @@ impl LineDecoder {
     fn end_of_line(&mut self, unread: &[u8], line: Range<usize>) -> Option<Frame> {
         if let Some(mut oversized) = self.oversized.take() {
             oversized.extend(&unread[line]);
-            return Some(Frame::Oversized(oversized));
+            return Some(Frame::Oversized(*oversized));
         }
         if unread[line.clone()].strip_suffix(b"\r").map_or(line.len(), <[u8]>::len) > self.limit {
             self.at_start = false;
@@ -117,7 +118,7 @@ impl LineDecoder {
         }
         // One byte of grace: the `\r` of a line that just fits.
         if rest.len() > self.limit + 1 {
-            self.oversized = Some(Oversized::of(rest));
+            self.oversized = Some(Box::new(Oversized::of(rest)));
             self.at_start = false;
             self.scanned = 0;
             return rest.len();

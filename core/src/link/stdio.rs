@@ -4,7 +4,7 @@
 macro_rules! moves_bytes {
     ($role:ident) => {
         fn read_buf(&mut self, conn: crate::machine::ConnId) -> &mut [u8] {
-            if self.stream.is(conn) { self.stream.read_buf(&self.$role.session.limits) } else { &mut [] }
+            if self.stream.is(conn) { self.stream.read_buf(self.$role.limits()) } else { &mut [] }
         }
 
         fn read_done(&mut self, conn: crate::machine::ConnId, count: usize, now: crate::time::Instant) {

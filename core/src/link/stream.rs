@@ -1,5 +1,6 @@
 //! One byte stream that carries a message per line, in both directions: its buffers, its end, its life.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::ops::Range;
 use core::time::Duration;
@@ -59,7 +60,7 @@ pub(super) enum Control {
 pub(super) struct Reader {
     cursor: Cursor,
     decoder: LineDecoder,
-    batch: Option<Batch>,
+    batch: Option<Box<Batch>>,
     end: End,
 }
 
@@ -228,7 +229,7 @@ impl Reader {
                 }
                 Ok(Parsed::Batch(entries)) if batches => {
                     let entries = entries.into_iter().map(|entry| range_in(unread, entry)).collect();
-                    self.batch = Some(Batch { line_bytes: consumed, entries });
+                    self.batch = Some(Box::new(Batch { line_bytes: consumed, entries }));
                 }
                 Ok(Parsed::Batch(_)) => {
                     self.cursor += consumed;

@@ -137,19 +137,19 @@ impl<T, H: Clone> Server<T, H> {
                 Ok(())
             }
             ("subscriptions/listen", Some(_)) if modern => self.listen(key, decode(raw)?),
-            ("tools/list", Some(_)) if self.offer.registry.tools.offered => self.list_tools(key, params),
+            ("tools/list", Some(_)) if self.offer.registry.tools.were_offered() => self.list_tools(key, params),
             ("resources/list", Some(_)) if self.offer.registry.offers_resources() => self.list_resources(key, params),
             ("resources/templates/list", Some(_)) if self.offer.registry.offers_resources() => {
                 self.list_resource_templates(key, params)
             }
-            ("prompts/list", Some(_)) if self.offer.registry.prompts.offered => self.list_prompts(key, params),
-            ("tools/call", Some(caller)) if self.offer.registry.tools.offered => {
+            ("prompts/list", Some(_)) if self.offer.registry.prompts.were_offered() => self.list_prompts(key, params),
+            ("tools/call", Some(caller)) if self.offer.registry.tools.were_offered() => {
                 self.call_tool(key, params, caller, now)
             }
             ("resources/read", Some(caller)) if self.offer.registry.offers_resources() => {
                 self.read_resource(key, params, caller, now)
             }
-            ("prompts/get", Some(caller)) if self.offer.registry.prompts.offered => {
+            ("prompts/get", Some(caller)) if self.offer.registry.prompts.were_offered() => {
                 self.get_prompt(key, params, caller, now)
             }
             ("completion/complete", Some(caller)) if self.offer.registry.has_completions() => {
@@ -175,13 +175,13 @@ impl<T, H: Clone> Server<T, H> {
         if self.offer.config.logging {
             capabilities = capabilities.with_logging();
         }
-        if self.offer.registry.tools.offered {
+        if self.offer.registry.tools.were_offered() {
             capabilities = capabilities.with_tools(true);
         }
         if self.offer.registry.offers_resources() {
             capabilities = capabilities.with_resources(true, true);
         }
-        if self.offer.registry.prompts.offered {
+        if self.offer.registry.prompts.were_offered() {
             capabilities = capabilities.with_prompts(true);
         }
         if self.offer.registry.has_completions() {
@@ -200,8 +200,11 @@ impl<T, H: Clone> Server<T, H> {
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
-        self.keep_alive =
-            self.offer.config.keep_alive.map(|config| KeepAlive::new(config.interval, config.misses_allowed, now));
+        self.keep_alive = self
+            .offer
+            .config
+            .keep_alive
+            .map(|config| Box::new(KeepAlive::new(config.interval, config.misses_allowed, now)));
         self.answer(key, &result);
         self.queue.push_back(Queued::Initialized(caller));
         Ok(())

@@ -36,6 +36,7 @@ use crate::entropy::Entropy;
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
+use crate::limits::Limits;
 use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
 use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Route, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -47,8 +48,8 @@ pub(crate) struct Server<T, H> {
     legacy: Legacy,
     last_caller: Option<LastCaller>,
     queue: VecDeque<Queued<T, H>>,
-    keep_alive: Option<KeepAlive>,
-    closed: Option<CloseReason>,
+    keep_alive: Option<Box<KeepAlive>>,
+    closed: Option<Box<CloseReason>>,
 }
 
 /// What all sessions of a server have in common: what it is and what it offers.
@@ -58,7 +59,7 @@ pub(crate) struct Offer<H> {
     pub(crate) registry: Registry<H>,
     sealer: Sealer,
     /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
-    result_meta: Vec<u8>,
+    result_meta: Box<[u8]>,
 }
 
 impl<H> Offer<H> {
@@ -70,12 +71,13 @@ impl<H> Offer<H> {
     pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {
         // What was there from the start is no change.
         registry.changes = Changes::default();
+        registry.trim();
         let key = config.state_key.unwrap_or_else(|| entropy.bytes());
         let mut result_meta = Vec::new();
         let _ = write_json(&mut result_meta, key::SERVER_INFO);
         result_meta.push(b':');
         let _ = write_json(&mut result_meta, &config.info);
-        Self { config, registry, sealer: Sealer::new(key), result_meta }
+        Self { config, registry, sealer: Sealer::new(key), result_meta: result_meta.into() }
     }
 }
 
@@ -134,13 +136,13 @@ impl<T, H> Queued<T, H> {
 
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
-        let session = Session::new(offer.config.limits.clone());
+        let session = Session::new(&offer.config.limits);
         Self::with(offer, session)
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
     pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
-        let session = Session::with_routes(offer.config.limits.clone(), name, stateless);
+        let session = Session::with_routes(&offer.config.limits, name, stateless);
         Self::with(offer, session)
     }
 
@@ -162,6 +164,11 @@ impl<T, H: Clone> Server<T, H> {
             keep_alive: None,
             closed: None,
         }
+    }
+
+    /// What the client may cost.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.offer.config.limits
     }
 
     /// What is offered, to be changed. Other sessions of the same server do not see it.
@@ -305,7 +312,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest(self.session.deadline(), self.keep_alive.as_ref().and_then(KeepAlive::deadline))
+        earliest(self.session.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -332,7 +339,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.input_arrived(request, name, Err(RpcError::internal(detail)));
             }
             Call::Ping => {
-                if let Some(step) = self.keep_alive.as_mut().map(KeepAlive::missed) {
+                if let Some(step) = self.keep_alive.as_deref_mut().map(KeepAlive::missed) {
                     self.keep_alive_step(step, now);
                 }
             }
@@ -364,7 +371,7 @@ impl<T, H: Clone> Server<T, H> {
             return;
         }
         self.end_subscriptions();
-        self.closed = Some(reason.clone());
+        self.closed = Some(Box::new(reason.clone()));
         // From here on nothing may be said to the client, not even a log message of the program's.
         self.legacy.operating = false;
         self.keep_alive = None;
@@ -381,7 +388,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
-        self.closed.as_ref()
+        self.closed.as_deref()
     }
 
     /// Whether every request of the client's has been answered, so that closing loses nothing.

@@ -67,6 +67,14 @@ impl<H> Registry<H> {
         }
     }
 
+    /// Gives back the memory that was set aside for more.
+    pub(super) fn trim(&mut self) {
+        self.tools.fit();
+        self.resources.fit();
+        self.templates.fit();
+        self.prompts.fit();
+    }
+
     /// Adds a tool, or replaces the one of that name.
     pub fn add_tool(&mut self, tool: Tool, handler: H) {
         self.tools.insert(tool.name.clone(), tool, handler);
@@ -154,7 +162,7 @@ impl<H> Registry<H> {
     }
 
     pub(super) fn offers_resources(&self) -> bool {
-        self.resources.offered || self.templates.offered
+        self.resources.were_offered() || self.templates.were_offered()
     }
 
     /// The handler for a URI, with the variables of the template that matched.
@@ -196,13 +204,11 @@ pub(super) struct Offers<D, H> {
     entries: Table<u64, Box<(D, H)>>,
     places: Table<Arc<str>, u64>,
     next: u64,
-    /// Whether there ever was an entry: what was declared to clients stays declared.
-    pub(super) offered: bool,
 }
 
 impl<D, H> Offers<D, H> {
     fn new() -> Self {
-        Self { entries: Table::new(), places: Table::new(), next: 0, offered: false }
+        Self { entries: Table::new(), places: Table::new(), next: 0 }
     }
 
     fn insert(&mut self, name: String, entry: D, handler: H) {
@@ -213,7 +219,16 @@ impl<D, H> Offers<D, H> {
             self.next
         });
         self.entries.insert(place, Box::new((entry, handler)));
-        self.offered = true;
+    }
+
+    /// Whether there ever was an entry: what was declared to clients stays declared.
+    pub(super) fn were_offered(&self) -> bool {
+        self.next > 0
+    }
+
+    fn fit(&mut self) {
+        self.entries.fit();
+        self.places.fit();
     }
 
     fn remove(&mut self, name: &str) -> bool {

@@ -35,7 +35,7 @@ pub(crate) enum Route {
 
 /// The tables of one JSON-RPC peer.
 pub(crate) struct Session<T, I> {
-    pub(crate) limits: Limits,
+    pub(crate) room: Room,
     pub(crate) outbox: Outbox,
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
@@ -52,6 +52,26 @@ pub(crate) struct Session<T, I> {
     incoming: Table<RequestKey, Incoming<I>>,
     keys: Table<Id, RequestKey>,
     counters: Counters,
+}
+
+/// How much may be open and wait at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pending_calls: usize,
+    pub(crate) incoming_requests: usize,
+    outbox_soft_bytes: usize,
+    outbox_hard_bytes: usize,
+}
+
+impl Room {
+    fn within(limits: &Limits) -> Self {
+        Self {
+            pending_calls: limits.pending_calls,
+            incoming_requests: limits.incoming_requests,
+            outbox_soft_bytes: limits.outbox_soft_bytes,
+            outbox_hard_bytes: limits.outbox_hard_bytes,
+        }
+    }
 }
 
 /// What was ignored, as the protocol asks. A peer that makes these grow is buggy, but harmless.
@@ -71,9 +91,9 @@ pub struct Counters {
 }
 
 impl<T, I> Session<T, I> {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            limits,
+            room: Room::within(limits),
             outbox: Outbox::default(),
             overflowed: false,
             routes: None,
@@ -90,7 +110,7 @@ impl<T, I> Session<T, I> {
     }
 
     /// One of many sessions in a machine, for a link that sends each frame where it belongs.
-    pub(crate) fn with_routes(limits: Limits, name: u32, anonymous: bool) -> Self {
+    pub(crate) fn with_routes(limits: &Limits, name: u32, anonymous: bool) -> Self {
         Self { routes: Some(VecDeque::new()), name, anonymous, ..Self::new(limits) }
     }
 
@@ -133,7 +153,7 @@ impl<T, I> Session<T, I> {
 
     /// Whether the peer has stopped reading for so long that the connection is not worth keeping.
     pub(crate) fn is_overflowing(&self) -> bool {
-        self.overflowed || self.outbox.len() > self.limits.outbox_hard_bytes
+        self.overflowed || self.outbox.len() > self.room.outbox_hard_bytes
     }
 
     /// Whether the connection is as good as closed: handlers may say much before the machine is polled again, and what

@@ -108,7 +108,7 @@ impl<T> Machine for StdioClient<T> {
                 break queued.lend(lent);
             }
             let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
-            let incoming = if life.is_open() { reader.next(inbox, &client.session.limits, batches) } else { None };
+            let incoming = if life.is_open() { reader.next(inbox, client.limits(), batches) } else { None };
             match incoming {
                 Some(Incoming::Message(message)) => {
                     if let Some(step) = client.handle(message, now) {
@@ -120,7 +120,7 @@ impl<T> Machine for StdioClient<T> {
                     if client.stream_ended(CloseReason::PeerClosed) {
                         // A legacy server that exits on the probe is started again and initialised.
                         *second = true;
-                        reader.restart(inbox, &client.session.limits);
+                        reader.restart(inbox, client.limits());
                         life.reopen();
                     }
                 }

@@ -174,7 +174,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 return Output::Event(queued.lend(lent));
             }
             let incoming =
-                if life.is_open() { reader.next(inbox, &server.session.limits, server.allows_batches()) } else { None };
+                if life.is_open() { reader.next(inbox, server.limits(), server.allows_batches()) } else { None };
             match incoming {
                 Some(Incoming::Message(message)) => {
                     if let Some(event) = server.handle(message, now) {

@@ -234,7 +234,7 @@ impl<T> Exchanges<T> {
         if !matches!(open.stage, Stage::Answering) || open.body.overflowed {
             return;
         }
-        open.body.feed(bytes, &self.client.session.limits);
+        open.body.feed(bytes, self.client.limits());
         self.ready.push_back(exchange.0);
     }
 

@@ -116,7 +116,7 @@ impl<T> Exchanges<T> {
     /// The error in the body of a refusal, if there is one for this request.
     fn error_in(&self, exchange: &Exchange) -> Option<RpcError> {
         let number = exchange.number()?;
-        let parsed = parse(exchange.body.texts.trim_ascii(), &self.client.session.limits);
+        let parsed = parse(exchange.body.texts.trim_ascii(), self.client.limits());
         match parsed {
             Ok(Parsed::Message(Message::Response { id, outcome: Err(error) }))
                 if id.as_ref().is_none_or(|id| *id == number.into()) =>

@@ -37,7 +37,7 @@ impl<T> Exchanges<T> {
         let success = (200..300).contains(&status);
         let events = success && headers.content_type_is("text/event-stream");
         let resuming = exchange.request.method == "GET";
-        let limits = &self.client.session.limits;
+        let limits = self.client.limits();
         match &exchange.purpose {
             // Nobody waits for what it says, but it may be tried again behind its last event.
             Purpose::Listen(_) if !success => exchange.failure = Some(exchange::failure(status, headers)),
@@ -149,7 +149,7 @@ impl<T> Exchanges<T> {
         let modern = self.client.is_ready_in(Era::Modern);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         let texts = &exchange.body.texts[..];
-        let mut message = match parse(texts.get(place).unwrap_or_default(), &self.client.session.limits) {
+        let mut message = match parse(texts.get(place).unwrap_or_default(), self.client.limits()) {
             Ok(Parsed::Message(message)) => message,
             Ok(Parsed::Batch(entries)) if batches => {
                 let entries = entries.into_iter().map(|entry| Item::Text(Place::of(entry, id, texts).range));
@@ -208,7 +208,7 @@ impl<T> Exchanges<T> {
         }
         let modern = self.client.is_ready_in(Era::Modern);
         let text = exchange.body.texts.get(place.clone())?;
-        let mut listing = self.tools.learn(text, modern, &self.client.session.limits)?;
+        let mut listing = self.tools.learn(text, modern, self.client.limits())?;
         if let Some(rewritten) = listing.rewritten.take() {
             let start = exchange.body.texts.len();
             exchange.body.texts.extend_from_slice(&rewritten);
@@ -266,7 +266,7 @@ impl<T> Exchanges<T> {
         if matches!(exchange.body.form, Form::Excerpt) {
             return self.finished(id);
         }
-        let limit = self.client.session.limits.message_bytes;
+        let limit = self.client.limits().message_bytes;
         let detail = match exchange.body.form {
             Form::Events => alloc::format!("an event goes on beyond {limit} bytes without an end"),
             _ => alloc::format!("the answer is longer than {limit} bytes"),

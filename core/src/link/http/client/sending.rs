@@ -76,7 +76,7 @@ impl<T> Exchanges<T> {
             return self.go_on_renewing(renewal);
         }
         // A server that reads nothing is not given more, so that calls are refused in time.
-        let full = self.unsent_bytes > self.client.session.limits.outbox_soft_bytes || self.turns.are_used_up();
+        let full = self.unsent_bytes > self.client.limits().outbox_soft_bytes || self.turns.are_used_up();
         if !matches!(self.gate, Gate::Open) || full {
             return false;
         }
