@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use windlass_blocking::client::Negotiation;
+use windlass_blocking::model::{CallTool, CallToolParams, ProtocolVersion};
 use windlass_blocking::ureq::Agent;
 use windlass_blocking::{CallError, Challenge, Client, Error, HttpTarget, through_ureq};
 
@@ -90,6 +91,29 @@ fn a_flood_of_requests_from_the_server_starts_few_threads() {
     assert_eq!(call.join().unwrap().unwrap().text_content(), "flood");
     assert_eq!(state.taken.load(Ordering::SeqCst), PINGS);
     client.close();
+}
+
+#[test]
+fn a_server_that_never_stops_speaking_keeps_nobody_from_the_time() {
+    let _turn = turn();
+    let server = HandWritten::start(false);
+    let client = Client::builder("guest", "1").connect(server.target()).unwrap();
+    let started = Instant::now();
+    let outcome = client.with_timeout(Duration::from_millis(300)).call_tool("pour", json!({}));
+    assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
+    assert!(started.elapsed() < PATIENCE / 2, "{:?}", started.elapsed());
+    until("its thread is gone", || exchanges() == 0);
+    client.close();
+}
+
+#[test]
+fn a_single_call_goes_through_it_as_well() {
+    let _turn = turn();
+    let server = HandWritten::start(false);
+    let params = CallToolParams::new("exchanges");
+    let builder = Client::builder("guest", "1");
+    let counted = builder.call_once::<CallTool>(server.target(), ProtocolVersion::LATEST, &params).unwrap();
+    assert_eq!(counted.text_content(), "1");
 }
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -193,6 +217,8 @@ impl State {
                     return self.wait_for_end(stream);
                 }
                 Some(_) if name == "flood" => return self.flood(stream, id),
+                Some(_) if name == "pour" => return pour(stream),
+                Some(_) if name == "exchanges" => answer(stream, id, named(&exchanges().to_string()))?,
                 Some(_) => answer(stream, id, named(name))?,
             }
         }
@@ -221,6 +247,16 @@ impl State {
         drop(self.gate.opened.wait_while(self.gate.open.lock().unwrap(), |open| !*open).unwrap());
         self.taken.fetch_add(1, Ordering::SeqCst);
         say(stream, "202 Accepted", "", "")
+    }
+}
+
+/// Says something as fast as it can, until the client hangs up.
+fn pour(mut stream: &TcpStream) -> io::Result<()> {
+    begin_events(stream)?;
+    let said = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
+    let much = event(&said).repeat(500);
+    loop {
+        stream.write_all(much.as_bytes())?;
     }
 }
 

@@ -167,6 +167,24 @@ impl Status {
     }
 }
 
+/// What drives a client over HTTP, whoever makes its requests.
+#[cfg(feature = "http")]
+fn on_network(
+    machine: HttpClient<Token>,
+    target: HttpTarget,
+    clock: Clock,
+    grace: Grace,
+    wake: &Arc<dyn Fn() + Send + Sync>,
+) -> Hub<Machine> {
+    let machine = match target.carriage {
+        None => machine,
+        Some(carriage) => machine.through((carriage.0)(clock, wake.clone())),
+    };
+    let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
+    hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+    hub
+}
+
 impl<A> ClientCore<A> {
     pub(crate) fn new(
         settings: ClientSettings<A>,
@@ -180,16 +198,8 @@ impl<A> ClientCore<A> {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
                 target.config.answers_challenges = parts.on_challenge.is_some();
-                let machine = match target.carriage {
-                    None => HttpClient::new(config, target.config, clock.now()),
-                    Some(carriage) => {
-                        let carrier = (carriage.0)(clock, wake.clone());
-                        HttpClient::through(carrier, config, target.config, clock.now())
-                    }
-                };
-                let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
-                hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
-                hub
+                let machine = HttpClient::new(config, target.config.clone(), clock.now());
+                on_network(machine, *target, clock, grace, &wake)
             }
             stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
         };
@@ -200,7 +210,7 @@ impl<A> ClientCore<A> {
     #[cfg(feature = "http")]
     pub(crate) fn for_one_call<P: Serialize + ?Sized>(
         settings: ClientSettings<A>,
-        target: HttpTarget,
+        mut target: HttpTarget,
         version: windlass::model::ProtocolVersion,
         call: (&str, &P),
         token: Token,
@@ -209,12 +219,10 @@ impl<A> ClientCore<A> {
         let clock = Clock::new();
         let options = CallOptions::new();
         let (config, grace, parts) = settings.take_apart();
-        let mut http = target.config;
-        http.answers_challenges = parts.on_challenge.is_some();
+        target.config.answers_challenges = parts.on_challenge.is_some();
         let call = (call.0, call.1, &options);
-        let machine = HttpClient::for_one_call(config, http, version, call, token, clock.now())?;
-        let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), grace);
-        hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+        let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
+        let hub = on_network(machine, target, clock, grace, &wake);
         Ok(Self::on(hub, parts, manners, wake))
     }
 

@@ -1,8 +1,8 @@
 //! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
 //! keeps subscriptions and caches results. One program text serves both eras.
 //!
-//! The state of a connection changes in `negotiate` (and `renewal`, which begins it once more) only; the life of a call in this file; what the server asks of
-//! the program is in `input`, subscriptions are in `listen`.
+//! The state of a connection changes in `negotiate` (and `renewal`, which begins it once more) only; the life of a call in
+//! this file; what the server asks of the program is in `input`, subscriptions are in `listen`.
 
 mod cache;
 mod config;

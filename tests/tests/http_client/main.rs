@@ -17,6 +17,7 @@ mod modern;
 mod monkey;
 mod one_shot;
 mod redirects;
+mod resumed;
 mod seam;
 mod talk;
 mod tools;

@@ -168,6 +168,26 @@ fn calls_wait_for_their_turn() {
     assert!(client.is_idle());
 }
 
+#[test]
+fn listening_takes_no_turn_from_the_calls() {
+    let (mut http, mut config, now) = (http(), config(), Instant::ZERO);
+    http.connections = 1;
+    config.negotiation = Negotiation::Legacy;
+    let mut client = Exchanges::new(config, http, now);
+    let initialize = started(&mut client);
+    let result = initialize_result("2025-11-25");
+    answer(&mut client, initialize, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#), now);
+    let listener = started(&mut client);
+    client.response(listener, 200, &Headers::from([("content-type", "text/event-stream")]), now);
+    let announcement = started(&mut client);
+    client.response(announcement, 202, &Headers::new(), now);
+    client.end(announcement, now);
+    assert!(said(&mut client).starts_with("Ready"));
+    let call = call(&mut client, now);
+    answer(&mut client, call, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#, now);
+    assert_eq!(said(&mut client), r#"Ok({"content":[]})"#);
+}
+
 /// Answers every request at once with what is due.
 struct Obliging {
     due: VecDeque<&'static str>,
@@ -181,7 +201,7 @@ impl Carrier for Obliging {
         let headers = Headers::from([("content-type", "application/json")]);
         let at = Instant::ZERO;
         self.news.push_back((exchange, Carried::Response { status: 200, headers }, at));
-        for part in result.as_bytes().chunks(7) {
+        for part in result.as_bytes().chunks(32) {
             self.news.push_back((exchange, Carried::Body(part.to_vec()), at));
         }
         self.news.push_back((exchange, Carried::End, at));
@@ -203,7 +223,7 @@ fn a_carrier_makes_requests_in_place_of_connections() {
     let discovered: &str = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#).leak();
     let due = [discovered, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#].into();
     let carrier = Obliging { due, news: VecDeque::new() };
-    let mut client: HttpClient<u32> = HttpClient::through(Box::new(carrier), config(), http(), Instant::ZERO);
+    let mut client: HttpClient<u32> = HttpClient::new(config(), http(), Instant::ZERO).through(Box::new(carrier));
     assert!(matches!(client.poll(), Output::Event(ClientEvent::Ready(_))));
     assert!(matches!(client.poll(), Output::Idle { deadline: None }));
 
@@ -222,4 +242,54 @@ fn a_carrier_makes_requests_in_place_of_connections() {
     assert!(matches!(client.poll(), Output::Event(ClientEvent::Closed(_))));
     assert!(matches!(client.poll(), Output::Idle { deadline: None }));
     assert!(client.is_over());
+}
+
+/// Tells of more events, for as long as it is asked.
+struct Endless {
+    exchange: Option<ExchangeId>,
+    told: u64,
+}
+
+impl Carrier for Endless {
+    fn start(&mut self, exchange: ExchangeId, _: Arc<HttpRequest>) {
+        self.exchange = Some(exchange);
+    }
+
+    fn abort(&mut self, _: ExchangeId) {
+        self.exchange = None;
+    }
+
+    fn next(&mut self) -> Option<(ExchangeId, Carried, Instant)> {
+        let exchange = self.exchange?;
+        self.told += 1;
+        let headers = Headers::from([("content-type", "text/event-stream")]);
+        let event = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":1}}\n\n";
+        let news = match self.told {
+            1 => Carried::Response { status: 200, headers },
+            _ => Carried::Body(event.to_vec()),
+        };
+        Some((exchange, news, Instant::ZERO))
+    }
+}
+
+#[test]
+fn a_carrier_that_never_stops_leaves_time_for_everything_else() {
+    let carrier = Endless { exchange: None, told: 0 };
+    let mut config = config();
+    config.negotiation = Negotiation::Legacy;
+    let handshake = config.handshake_timeout;
+    let mut client: HttpClient<u32> = HttpClient::new(config, http(), Instant::ZERO).through(Box::new(carrier));
+    for second in 0..handshake.as_secs() {
+        let idle = (0..1000).find_map(|_| match client.poll() {
+            Output::Idle { deadline } => Some(deadline),
+            Output::Event(ClientEvent::Closed(why)) => panic!("{why} after {second} s"),
+            _ => None,
+        });
+        let now = Instant::ZERO + Duration::from_secs(second);
+        assert!(idle.expect("it comes to rest").is_some_and(|deadline| deadline <= now), "there is more to take in");
+        client.handle_timeout(now);
+    }
+    client.handle_timeout(Instant::ZERO + handshake);
+    let closed = (0..1000).any(|_| matches!(client.poll(), Output::Event(ClientEvent::Closed(_))));
+    assert!(closed, "the time for the handshake is up");
 }

@@ -253,3 +253,18 @@ fn a_client_that_takes_a_byte_now_and_then_is_left() {
     }
     assert!(taken < 10, "{taken}");
 }
+
+#[test]
+fn who_asks_to_be_asked_for_the_body_and_neither_reads_nor_sends_it_is_left() {
+    let mut house = House::new();
+    house.reads = false;
+    let (headers, request) = modern(1, "tools/list", "");
+    let whole = post(&format!("{headers}Expect: 100-continue\r\n"), &request);
+    let conn = house.connect();
+    house.write(conn, whole[..whole.len() - request.len()].as_bytes());
+    house.stop_sending(conn);
+    for _ in 0..12 {
+        house.wait(Duration::from_secs(10));
+    }
+    assert!(!house.is_open(conn));
+}

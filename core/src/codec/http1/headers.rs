@@ -162,14 +162,6 @@ impl Headers {
         }
         best.map(|(_, admitted)| admitted)
     }
-
-    /// Whether `media_type` is in the `Accept` headers by its own name, no wildcard, and not with a quality of zero.
-    pub fn accepts_by_name(&self, media_type: &str) -> bool {
-        self.members("accept").any(|member| {
-            let mut parts = split_unquoted(member, b';');
-            parts.next().is_some_and(|range| range.eq_ignore_ascii_case(media_type)) && !parts.any(is_zero_quality)
-        })
-    }
 }
 
 impl<const N: usize> From<[(&str, &str); N]> for Headers {
@@ -297,9 +289,6 @@ mod tests {
             assert_eq!(found, (json, stream), "{accept}");
         }
         assert!(Headers::new().accepts("a/b"));
-        assert!(!Headers::new().accepts_by_name("a/b"));
-        assert!(!Headers::from([("accept", "*/*, c/d;q=0")]).accepts_by_name("c/d"));
-        assert!(Headers::from([("accept", "*/*, c/d;q=1")]).accepts_by_name("c/d"));
     }
 
     #[test]

@@ -267,7 +267,6 @@ pub(crate) fn encode(value: &str) -> Cow<'_, str> {
 }
 
 /// The value that a header stands for; none if it is marked as base64 but is not.
-#[allow(dead_code, reason = "the server reads what the client writes")]
 pub(crate) fn decode(header: &str) -> Option<Cow<'_, str>> {
     let coded = header.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
     match coded {

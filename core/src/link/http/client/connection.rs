@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::time::Duration;
 
+use super::exchange::Claim;
 use super::pool::Answers;
 use super::request::HttpRequest;
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
@@ -28,19 +29,13 @@ pub(super) struct Connection {
 pub(super) struct Job {
     pub(super) exchange: u64,
     pub(super) request: Arc<HttpRequest>,
+    pub(super) claim: Claim,
     /// When it was put on its connection.
     pub(super) sent_at: Instant,
     /// Whether anything came back.
     pub(super) answered: bool,
     /// Whether this is the second connection for it.
     pub(super) retried: bool,
-}
-
-impl Job {
-    /// Whether nothing is asked for but what the server says by itself, or goes on to say.
-    pub(super) fn only_listens(&self) -> bool {
-        self.request.method == "GET"
-    }
 }
 
 /// How soon after a request a connection that was kept has to fail for the server not to have seen the request. One that

@@ -61,6 +61,18 @@ pub(super) enum Purpose {
     Delete,
 }
 
+/// What an exchange may have beyond its share of the connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Nothing.
+    Usual,
+    /// The reserve, too: others may wait for it, so it must not wait for them.
+    Urgent,
+    /// A connection of its own. A stream on which the server may speak for hours would otherwise leave none to a client
+    /// that may have only one.
+    Standing,
+}
+
 /// A request and what became of it.
 pub(super) struct Asked {
     pub(super) number: i64,
@@ -140,6 +152,14 @@ impl Exchange {
     /// Whether somebody outside is at it.
     pub(super) fn is_running(&self) -> bool {
         matches!(self.stage, Stage::Asked | Stage::Answering)
+    }
+
+    pub(super) fn claim(&self) -> Claim {
+        match self.purpose {
+            Purpose::Message { .. } => Claim::Urgent,
+            Purpose::Listen(_) | Purpose::Events => Claim::Standing,
+            Purpose::Request(_) | Purpose::Dropped(_) | Purpose::Delete => Claim::Usual,
+        }
     }
 
     /// The request whose answer is waited for here.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
-use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::exchange::{Claim, Ending, Exchange, ExchangeId, Purpose, Stage};
 use super::lending::Prepared;
 use super::redirects::Moved;
 use super::renewing::Suspect;
@@ -308,13 +308,9 @@ impl<T> Exchanges<T> {
         self.controls.pop_front()
     }
 
-    pub(super) fn request(&self, exchange: u64) -> Option<&Arc<HttpRequest>> {
-        self.exchanges.get(&exchange).map(|exchange| &exchange.request)
-    }
-
-    /// Whether others may wait for an exchange, so that it must not wait for them.
-    pub(super) fn is_urgent(&self, exchange: u64) -> bool {
-        self.exchanges.get(&exchange).is_some_and(|exchange| matches!(exchange.purpose, Purpose::Message { .. }))
+    /// The request of an exchange, and what it may have to be made.
+    pub(super) fn request(&self, exchange: u64) -> Option<(&Arc<HttpRequest>, Claim)> {
+        self.exchanges.get(&exchange).map(|exchange| (&exchange.request, exchange.claim()))
     }
 
     /// Whether there is nothing left to do but to say that it is over.
@@ -373,23 +369,23 @@ impl<T> Exchanges<T> {
 
     /// Opens an exchange.
     pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
-        let id = self.next_exchange;
-        self.next_exchange += 1;
         exchange.credentials = self.credentials;
         exchange.unsent_bytes = exchange.request.body.len();
         self.unsent_bytes += exchange.unsent_bytes;
-        if let Some(deadline) = exchange.deadline {
-            self.timers.insert((deadline, id), ());
-        }
+        let id = self.put_back(exchange);
         self.controls.push_back(Control::Start(id));
-        self.exchanges.insert(id, Box::new(exchange));
         id
     }
 
     /// Puts an exchange on the table that nobody is at.
-    pub(super) fn put_back(&mut self, exchange: Exchange) {
-        self.open(exchange);
-        self.controls.pop_back();
+    pub(super) fn put_back(&mut self, exchange: Exchange) -> u64 {
+        let id = self.next_exchange;
+        self.next_exchange += 1;
+        if let Some(deadline) = exchange.deadline {
+            self.timers.insert((deadline, id), ());
+        }
+        self.exchanges.insert(id, Box::new(exchange));
+        id
     }
 
     /// Takes an exchange off the table. If somebody is still at it, it is aborted.

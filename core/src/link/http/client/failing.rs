@@ -115,14 +115,9 @@ impl<T> Exchanges<T> {
 
     /// The error in the body of a refusal, if there is one for this request.
     fn error_in(&self, exchange: &Exchange) -> Option<RpcError> {
-        let number = exchange.number()?;
+        exchange.number()?;
         let parsed = parse(exchange.body.texts.trim_ascii(), self.client.limits());
         match parsed {
-            Ok(Parsed::Message(Message::Response { id, outcome: Err(error) }))
-                if id.as_ref().is_none_or(|id| *id == number.into()) =>
-            {
-                Some(error)
-            }
             // Some write `"id":""` or a number of their own when they could not read ours: it is the only request here.
             Ok(Parsed::Message(Message::Response { outcome: Err(error), .. })) => Some(error),
             _ => None,

@@ -41,8 +41,14 @@ pub struct HttpClient<T> {
     pool: Pool,
     /// Who makes the requests, if it is not the pool.
     carrier: Option<Box<dyn Carrier>>,
+    /// How much of what it tells has been taken in since the machine was idle.
+    news: usize,
     now: Instant,
 }
+
+/// How much of what a carrier tells is taken in before its driver looks after other things: a server may speak faster than
+/// anybody listens.
+const NEWS_AT_ONCE: usize = 16;
 
 impl<T> HttpClient<T> {
     /// A client that begins to negotiate at once.
@@ -63,12 +69,13 @@ impl<T> HttpClient<T> {
     }
 
     pub(super) fn on(exchanges: Exchanges<T>, now: Instant) -> Self {
-        Self { pool: Pool::new(&exchanges.http), exchanges, carrier: None, now }
+        Self { pool: Pool::new(&exchanges.http), exchanges, carrier: None, news: 0, now }
     }
 
     /// The same, with requests made by somebody else: it never asks for a connection.
-    pub fn through(carrier: Box<dyn Carrier>, config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
-        Self { carrier: Some(carrier), ..Self::new(config, http, now) }
+    #[must_use]
+    pub fn through(self, carrier: Box<dyn Carrier>) -> Self {
+        Self { carrier: Some(carrier), ..self }
     }
 
     client_methods!();
@@ -200,10 +207,16 @@ impl<T> Machine for HttpClient<T> {
                 };
             }
             if !self.exchanges.advance() {
+                if self.news == NEWS_AT_ONCE {
+                    self.news = 0;
+                    return Output::Idle { deadline: Some(self.now) };
+                }
                 if let Some((exchange, news, at)) = self.carrier.as_mut().and_then(|carrier| carrier.next()) {
+                    self.news += 1;
                     self.take(exchange, news, at);
                     continue;
                 }
+                self.news = 0;
                 return Output::Idle { deadline: earliest(self.exchanges.deadline(), self.pool.deadline()) };
             }
         }
@@ -220,7 +233,7 @@ impl<T> HttpClient<T> {
         if let Some(carrier) = &mut self.carrier {
             match control {
                 Control::Start(exchange) => {
-                    if let Some(request) = self.exchanges.request(exchange) {
+                    if let Some((request, _)) = self.exchanges.request(exchange) {
                         carrier.start(ExchangeId(exchange), request.clone());
                     }
                 }
@@ -230,9 +243,8 @@ impl<T> HttpClient<T> {
         }
         match control {
             Control::Start(exchange) => {
-                let Some(request) = self.exchanges.request(exchange).cloned() else { return };
-                let urgent = self.exchanges.is_urgent(exchange);
-                if let Err(why) = self.pool.start(exchange, request, urgent, self.now) {
+                let Some((request, claim)) = self.exchanges.request(exchange) else { return };
+                if let Err(why) = self.pool.start(exchange, request.clone(), claim, self.now) {
                     self.exchanges.failed(ExchangeId(exchange), why, self.now);
                 }
             }

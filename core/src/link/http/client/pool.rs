@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::config::HttpClientConfig;
 use super::connection::{Connection, Job, Outcome};
+use super::exchange::Claim;
 use super::request::HttpRequest;
 use crate::codec::http1::ResponseHead;
 use crate::error::ConnError;
@@ -41,7 +42,7 @@ pub(super) struct Pool {
     connections: Table<u32, Box<Connection>>,
     /// Connections without an exchange, the one that was used last at the end, and until when they are kept.
     idle: VecDeque<(Instant, u32)>,
-    waiting: VecDeque<(Job, bool)>,
+    waiting: VecDeque<Job>,
     next: u32,
     outputs: VecDeque<PoolOutput>,
     /// Connections with a request that their driver does not know of.
@@ -63,18 +64,18 @@ impl Pool {
         }
     }
 
-    /// Makes a request, now or when there is a connection for it. An urgent one may use the reserve.
+    /// Makes a request, now or when there is a connection for it.
     pub(super) fn start(
         &mut self,
         exchange: u64,
         request: Arc<HttpRequest>,
-        urgent: bool,
+        claim: Claim,
         now: Instant,
     ) -> Result<(), ConnError> {
-        self.place(Job { exchange, request, sent_at: now, answered: false, retried: false }, urgent, now)
+        self.place(Job { exchange, request, claim, sent_at: now, answered: false, retried: false }, now)
     }
 
-    fn place(&mut self, job: Job, urgent: bool, now: Instant) -> Result<(), ConnError> {
+    fn place(&mut self, job: Job, now: Instant) -> Result<(), ConnError> {
         let job = Job { sent_at: now, ..job };
         let leads_there =
             |conn: &u32| self.connections.get(conn).is_some_and(|connection| job.request.url.is_at(&connection.target));
@@ -83,12 +84,16 @@ impl Pool {
         if let Some((_, conn)) = idle.and_then(|at| self.idle.remove(at)) {
             return self.send(conn, job);
         }
-        let most = if urgent { self.most + RESERVE } else { self.most };
-        if self.connections.len() >= most && !job.only_listens() && self.carrying() >= most {
+        let most = match job.claim {
+            Claim::Usual => self.most,
+            Claim::Urgent => self.most + RESERVE,
+            Claim::Standing => usize::MAX,
+        };
+        if self.connections.len() >= most && self.carrying() >= most {
             match self.idle.pop_front() {
                 Some((_, oldest)) => self.drop_connection(oldest),
                 None => {
-                    self.waiting.push_back((job, urgent));
+                    self.waiting.push_back(job);
                     return Ok(());
                 }
             }
@@ -103,11 +108,10 @@ impl Pool {
         self.send(conn, job)
     }
 
-    /// How many connections are taken by more than listening. A stream on which the server may speak for hours would
-    /// otherwise leave no connection to a client that may have only one.
+    /// How many connections are there but those that streams have for themselves.
     fn carrying(&self) -> usize {
-        let listens = |connection: &Connection| connection.job.as_ref().is_some_and(Job::only_listens);
-        self.connections.iter().filter(|(_, connection)| !listens(connection)).count()
+        let stands = |job: &Job| job.claim == Claim::Standing;
+        self.connections.iter().filter(|(_, connection)| !connection.job.as_ref().is_some_and(stands)).count()
     }
 
     fn send(&mut self, conn: u32, job: Job) -> Result<(), ConnError> {
@@ -126,7 +130,7 @@ impl Pool {
 
     /// Gives up an exchange; its connection goes with it.
     pub(super) fn abort(&mut self, exchange: u64, answers: &mut impl Answers, now: Instant) {
-        self.waiting.retain(|(job, _)| job.exchange != exchange);
+        self.waiting.retain(|job| job.exchange != exchange);
         let carries = |connection: &Connection| connection.job.as_ref().is_some_and(|job| job.exchange == exchange);
         let carrier = self.connections.iter().find(|(_, connection)| carries(connection)).map(|(&conn, _)| conn);
         if let Some(conn) = carrier {
@@ -152,9 +156,9 @@ impl Pool {
             return;
         }
         let waiting = core::mem::take(&mut self.waiting);
-        for (job, urgent) in waiting {
+        for job in waiting {
             let exchange = job.exchange;
-            if let Err(why) = self.place(job, urgent, now) {
+            if let Err(why) = self.place(job, now) {
                 answers.failed(exchange, why, now);
             }
         }
@@ -201,8 +205,7 @@ impl Pool {
             Outcome::Free if self.idle.len() < self.most_idle || !self.waiting.is_empty() => {
                 self.idle.push_back((now + self.idle_timeout, conn));
             }
-            Outcome::Free => self.drop_connection(conn),
-            Outcome::Done => self.drop_connection(conn),
+            Outcome::Free | Outcome::Done => self.drop_connection(conn),
             Outcome::Failed(why) => {
                 let connection = self.connections.get_mut(&conn);
                 let stale = connection.as_ref().is_some_and(|connection| connection.may_be_stale(now));
@@ -212,7 +215,7 @@ impl Pool {
                     // It has not even seen this request, most probably. On a fresh connection it will.
                     Some(job) if stale && !job.answered => {
                         let exchange = job.exchange;
-                        if let Err(why) = self.place(Job { retried: true, ..job }, true, now) {
+                        if let Err(why) = self.place(Job { retried: true, ..job }, now) {
                             answers.failed(exchange, why, now);
                         }
                     }

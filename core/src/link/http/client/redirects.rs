@@ -75,7 +75,7 @@ impl<T> Exchanges<T> {
             return Some(exchange);
         }
         let request = HttpRequest { url: self.http.url.clone(), ..(*exchange.request).clone() };
-        let is_request = matches!(exchange.purpose, Purpose::Request(_) | Purpose::Dropped(_));
+        let is_request = matches!(exchange.purpose, Purpose::Request(_));
         let mut exchange = exchange.with_request(request);
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| !is_request);
         self.open(exchange);

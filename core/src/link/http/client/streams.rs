@@ -16,6 +16,9 @@ use crate::time::Instant;
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
 
+/// The most: a server that means never is asked once an hour whether it has meant it.
+const MOST_RETRY: Duration = Duration::from_secs(3600);
+
 /// How long a stream may take to begin, and on the HTTP+SSE transport to name its endpoint.
 const BEGIN_TIME: Duration = Duration::from_secs(10);
 
@@ -47,7 +50,7 @@ impl<T> Exchanges<T> {
     fn retry_at(&self, exchange: &Exchange, tries: Tries) -> Instant {
         let patience = self.http.reconnect_after.saturating_mul(1 << tries.0.min(16));
         let asked_for = exchange.body.events().and_then(|events| events.retry());
-        self.now + asked_for.unwrap_or(patience).max(LEAST_RETRY)
+        self.now + asked_for.unwrap_or(patience).clamp(LEAST_RETRY, MOST_RETRY)
     }
 
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
@@ -85,21 +88,18 @@ impl<T> Exchanges<T> {
 
     /// Opens a stream again, behind the last event that came.
     pub(super) fn reconnect(&mut self, id: u64) {
-        let Some(mut exchange) = self.drop_exchange(id) else { return };
-        let last = exchange.body.events().map(|events| String::from(events.last_event_id()));
+        let Some(old) = self.drop_exchange(id) else { return };
+        let last = old.body.events().map(|events| String::from(events.last_event_id()));
         let url = self.endpoint("GET");
         let request = request::get(url, last.as_deref(), &self.common());
-        let listens = matches!(exchange.purpose, Purpose::Listen(_));
-        exchange.in_session = self.session.is_some();
-        exchange.beginning = self.beginnings;
-        exchange.request = request.into();
-        exchange.stage = Stage::Asked;
-        exchange.body = exchange.body.again();
-        exchange.failure = None;
-        exchange.redirects = 0;
-        exchange.settled = true;
-        exchange.deadline = listens.then(|| self.now + BEGIN_TIME);
-        self.open(exchange);
+        let listens = matches!(old.purpose, Purpose::Listen(_));
+        self.open(Exchange {
+            in_session: self.session.is_some(),
+            beginning: self.beginnings,
+            body: old.body.again(),
+            deadline: listens.then(|| self.now + BEGIN_TIME),
+            ..Exchange::new(old.purpose, request)
+        });
     }
 
     /// Opens the stream on which the server may speak unasked.

@@ -3,6 +3,7 @@
 
 use alloc::collections::VecDeque;
 
+use super::exchange::Claim;
 use super::exchanges::{Control, Exchanges};
 use super::pool::RESERVE;
 
@@ -35,10 +36,12 @@ impl<T> Exchanges<T> {
     /// What is to be done next about exchanges, within the limit for connections.
     pub(super) fn next_control_in_turn(&mut self) -> Option<Control> {
         while let Some(control) = self.controls.pop_front() {
-            match control {
-                Control::Start(id) if self.is_urgent(id) => self.turns.messages.push_back(id),
-                Control::Start(id) => self.turns.others.push_back(id),
-                Control::Abort(_) => return Some(control),
+            let Control::Start(id) = control else { return Some(control) };
+            match self.exchanges.get(&id).map(|exchange| exchange.claim()) {
+                Some(Claim::Usual) => self.turns.others.push_back(id),
+                Some(Claim::Urgent) => self.turns.messages.push_back(id),
+                Some(Claim::Standing) => return Some(control),
+                None => {}
             }
         }
         let most = self.http.connections.max(1);

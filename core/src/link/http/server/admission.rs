@@ -103,7 +103,6 @@ fn check_origin(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Ref
     if allowed { Ok(()) } else { refused() }
 }
 
-/// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`.
 /// The host and the path of a target. A whole URL is as good as a path (RFC 9112 section 3.2.2), though only proxies
 /// are meant to get one.
 fn split_target(target: &str) -> (Option<&str>, &str) {
@@ -114,6 +113,7 @@ fn split_target(target: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// `[::1]:80` is `[::1]`, `localhost:80` is `localhost`.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,

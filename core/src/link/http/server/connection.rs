@@ -15,10 +15,10 @@ use crate::codec::sse;
 use crate::jsonrpc::encode_error;
 use crate::time::{Instant, earliest};
 
-/// A client that has stopped sending may be gone, or wait for its answers: that shows when something is written to it
-/// twice, for the first time makes the system of one that is gone object. This is how long to wait before the first time;
-/// a quick answer comes before that. Then it is twice as long each time, since the objection takes a round trip, until it is
-/// the pace of heartbeats.
+/// A client that has stopped sending may be gone, or wait for its answers. Whether it is gone shows when something is
+/// written to it twice: its system answers the first write with a reset, which the second one reports. This is how long
+/// to wait before the first write; a quick answer comes before that. Then it is twice as long each time, since the reset
+/// takes a round trip, until it is the pace of heartbeats.
 const FIRST_PROBE: Duration = Duration::from_millis(25);
 
 /// What a client has to take of its answers within the write timeout, if not all of them: two kilobytes a second, by
@@ -209,6 +209,7 @@ impl Connection {
                     };
                     if head.expects_continue() {
                         let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
+                        self.stuck_since.get_or_insert(now);
                     }
                     let body = match head.framing {
                         // What a client announces is not taken at its word.

@@ -43,9 +43,12 @@ impl<T, H: Clone> Sessions<T, H> {
     }
 
     pub(super) fn begin(&mut self, offer: Arc<Offer<H>>, entropy: &mut Entropy, now: Instant) -> u32 {
+        // Zero is taken, and after four thousand million sessions the first may still be there.
+        while self.next == STATELESS || self.legacy.contains_key(&self.next) {
+            self.next = self.next.wrapping_add(1);
+        }
         let name = self.next;
-        // Names are not used twice, and zero is taken.
-        self.next = self.next.checked_add(1).unwrap_or(1);
+        self.next = self.next.wrapping_add(1);
         let mut id = String::new();
         for byte in entropy.bytes::<24>() {
             let _ = write!(id, "{byte:02x}");
@@ -58,13 +61,12 @@ impl<T, H: Clone> Sessions<T, H> {
         name
     }
 
-    pub(super) fn end(&mut self, name: u32) -> Option<Box<LegacySession<T, H>>> {
-        let session = self.legacy.remove(&name)?;
+    pub(super) fn end(&mut self, name: u32) {
+        let Some(session) = self.legacy.remove(&name) else { return };
         self.ids.remove(&session.id);
         if let Some(armed) = session.armed {
             self.timers.remove(&(armed, name));
         }
-        Some(session)
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {
