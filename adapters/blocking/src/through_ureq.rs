@@ -3,10 +3,9 @@
 //! ureq waits, so each open exchange has a thread. An exchange has an agent to itself, which is what can be shut down to
 //! give it up; agents whose exchange went well are used again, with the connections that they keep.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use ureq::Agent;
@@ -51,119 +50,113 @@ pub fn through_ureq(target: HttpTarget, config: ConfigBuilder<AgentScope>) -> Ht
         .accept_encoding(AutoHeaderValue::None)
         .build();
     target.through(move |clock, wake| {
-        let (told, news) = sync_channel(NEWS);
-        let agents = Arc::new(Agents { config: config.clone(), state: Mutex::default() });
-        Box::new(UreqCarrier { agents, told, news, unstarted: Vec::new(), clock, wake })
+        let desk = Desk { config: config.clone(), clock, wake, state: Mutex::default(), room: Condvar::new() };
+        Box::new(UreqCarrier(Arc::new(desk)))
     })
 }
 
-struct UreqCarrier {
-    agents: Arc<Agents>,
-    told: SyncSender<News>,
-    news: Receiver<News>,
-    /// Exchanges that could not even begin.
-    unstarted: Vec<News>,
-    clock: Clock,
-    wake: Arc<dyn Fn() + Send + Sync>,
-}
+struct UreqCarrier(Arc<Desk>);
 
 type News = (ExchangeId, Carried, Instant);
 
-struct Agents {
+/// Where the threads of exchanges get what they make them with, and leave what comes of them.
+struct Desk {
     config: Config,
-    state: Mutex<AgentsState>,
+    clock: Clock,
+    wake: Arc<dyn Fn() + Send + Sync>,
+    state: Mutex<DeskState>,
+    /// There is room for more news, or an exchange is not open any more.
+    room: Condvar,
 }
 
 #[derive(Default)]
-struct AgentsState {
+struct DeskState {
     open: BTreeMap<ExchangeId, Agent>,
     idle: Vec<Agent>,
+    news: VecDeque<News>,
 }
 
-impl Agents {
-    fn state(&self) -> MutexGuard<'_, AgentsState> {
+impl Desk {
+    fn state(&self) -> MutexGuard<'_, DeskState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, exchange: ExchangeId) -> Agent {
+    fn open(&self, exchange: ExchangeId) -> Agent {
         let mut state = self.state();
         let agent = state.idle.pop().unwrap_or_else(|| Agent::new_with_config(self.config.clone()));
         state.open.insert(exchange, agent.clone());
         agent
     }
 
-    /// An exchange is over. One that was given up has no agent any more.
-    fn give_back(&self, exchange: ExchangeId) {
+    /// Leaves some news of an exchange when there is room. Returns whether it is still open.
+    fn tell(&self, exchange: ExchangeId, news: Carried) -> bool {
         let mut state = self.state();
-        if let Some(agent) = state.open.remove(&exchange) {
-            if state.idle.len() < IDLE_AGENTS {
-                state.idle.push(agent);
-            }
+        while state.news.len() >= NEWS && state.open.contains_key(&exchange) {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    fn shut_down(&self, exchange: ExchangeId) {
-        let agent = self.state().open.remove(&exchange);
-        if let Some(agent) = agent {
-            agent.shutdown();
+        if !state.open.contains_key(&exchange) {
+            return false;
         }
+        let is_last = matches!(news, Carried::End | Carried::Failed(_));
+        if is_last {
+            // Whoever hears of it may begin the next exchange at once.
+            let agent = state.open.remove(&exchange);
+            let kept = IDLE_AGENTS.saturating_sub(state.idle.len());
+            state.idle.extend(agent.into_iter().take(kept));
+        }
+        state.news.push_back((exchange, news, self.clock.now()));
+        drop(state);
+        (self.wake)();
+        true
     }
 }
 
 impl Carrier for UreqCarrier {
     fn start(&mut self, exchange: ExchangeId, request: Arc<HttpRequest>) {
-        let agent = self.agents.take(exchange);
-        let teller = Teller { exchange, told: self.told.clone(), clock: self.clock, wake: self.wake.clone() };
-        let agents = self.agents.clone();
+        let agent = self.0.open(exchange);
+        let desk = self.0.clone();
         let started = thread::Builder::new().name("windlass-ureq".into()).spawn(move || {
-            let outcome = perform(&agent, &request, &teller);
+            let outcome = perform(&agent, &request, |news| desk.tell(exchange, news));
             drop(agent);
-            agents.give_back(exchange);
-            teller.tell(outcome);
+            desk.tell(exchange, outcome);
         });
         if let Err(error) = started {
-            self.agents.give_back(exchange);
             let why = ConnError::new(ConnErrorKind::NotOpened, format!("there is no thread for ureq: {error}"));
-            // Not by the channel, which may be full: nobody but this thread empties it.
-            self.unstarted.push((exchange, Carried::Failed(why), self.clock.now()));
+            let mut state = self.0.state();
+            state.open.remove(&exchange);
+            // Room or not: nobody but this thread makes any.
+            state.news.push_back((exchange, Carried::Failed(why), self.0.clock.now()));
         }
     }
 
     fn abort(&mut self, exchange: ExchangeId) {
-        self.agents.shut_down(exchange);
+        let mut state = self.0.state();
+        let agent = state.open.remove(&exchange);
+        state.news.retain(|(other, ..)| *other != exchange);
+        drop(state);
+        self.0.room.notify_all();
+        if let Some(agent) = agent {
+            agent.shutdown();
+        }
     }
 
     fn next(&mut self) -> Option<News> {
-        self.unstarted.pop().or_else(|| self.news.try_recv().ok())
+        let news = self.0.state().news.pop_front();
+        self.0.room.notify_one();
+        news
     }
 }
 
 impl Drop for UreqCarrier {
     fn drop(&mut self) {
-        let open = std::mem::take(&mut self.agents.state().open);
+        let open = std::mem::take(&mut self.0.state().open);
+        self.0.room.notify_all();
         open.into_values().for_each(Agent::shutdown);
     }
 }
 
-/// What the thread of an exchange tells by.
-struct Teller {
-    exchange: ExchangeId,
-    told: SyncSender<News>,
-    clock: Clock,
-    wake: Arc<dyn Fn() + Send + Sync>,
-}
-
-impl Teller {
-    /// Returns whether anybody listens.
-    fn tell(&self, news: Carried) -> bool {
-        let heard = self.told.send((self.exchange, news, self.clock.now())).is_ok();
-        (self.wake)();
-        heard
-    }
-}
-
 /// Makes a request and tells what comes of it, but for its end, which is returned.
-fn perform(agent: &Agent, request: &HttpRequest, teller: &Teller) -> Carried {
+fn perform(agent: &Agent, request: &HttpRequest, tell: impl Fn(Carried) -> bool) -> Carried {
     let response = match ask(agent, request) {
         Ok(response) => response,
         Err(error) => return failed(ConnErrorKind::NotOpened, request, &error.to_string()),
@@ -173,13 +166,13 @@ fn perform(agent: &Agent, request: &HttpRequest, teller: &Teller) -> Carried {
     for (name, value) in &head.headers {
         headers.push(name.as_str(), &String::from_utf8_lossy(value.as_bytes()));
     }
-    teller.tell(Carried::Response { status: head.status.as_u16(), headers });
+    tell(Carried::Response { status: head.status.as_u16(), headers });
     let mut body = body.into_reader();
     let mut buffer = vec![0; READ_BYTES];
     loop {
         match body.read(&mut buffer) {
             Ok(0) => return Carried::End,
-            Ok(count) if teller.tell(Carried::Body(buffer[..count].to_vec())) => {}
+            Ok(count) if tell(Carried::Body(buffer[..count].to_vec())) => {}
             Ok(_) => return Carried::End,
             Err(error) => return failed(ConnErrorKind::Broken, request, &error.to_string()),
         }
