@@ -39,6 +39,8 @@ pub struct Figures {
     pub shapes: BTreeMap<ProtocolVersion, usize>,
     /// Frames of ours that the transcript cut short.
     pub cut: usize,
+    /// Recordings of connections whose end was not recorded.
+    pub read_in_part: usize,
     /// Frames of ours whose null id was let pass; see [`check`].
     pub null_ids: usize,
     /// Frames of other implementations.
@@ -87,7 +89,15 @@ impl Examiner {
     /// Goes through one recording.
     pub fn recording(&mut self, head: &Head, text: &str) -> Result<(), String> {
         if http::is_http(text) {
-            self.connections(head, &http::messages(text)?);
+            let found = http::read(text)?;
+            self.connections(head, &found.said);
+            self.of_source(head).read_in_part += usize::from(found.is_cut);
+            for (sender, why) in found.broken {
+                if head.speaker(sender) == Speaker::Ours {
+                    let line = Line { sender, text: "(not HTTP)", is_cut: false, is_unfinished: false };
+                    self.faults.push(fault(head, &line, vec![why.to_string()]));
+                }
+            }
         } else {
             self.conversation(head, text);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use windlass::codec::http1::{self, Frame, RequestDecoder, RequestHead, ResponseDecoder, ResponseHead};
+use windlass::codec::http1::{self, Frame, HttpFault, RequestDecoder, RequestHead, ResponseDecoder, ResponseHead};
 use windlass::codec::sse::{self, EventDecoder};
 use windlass::model::ProtocolVersion;
 use windlass_sim::Side;
@@ -29,8 +29,19 @@ pub fn is_http(recording: &str) -> bool {
     recording.lines().take_while(|line| line.starts_with('#')).any(|line| line == TRANSPORT)
 }
 
-/// The messages of a recording, in the order in which their last bytes came.
-pub fn messages(recording: &str) -> Result<Vec<Said>, String> {
+/// What was found in a recording.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The messages, in the order in which their last bytes came.
+    pub said: Vec<Said>,
+    /// Who said something that is no HTTP, and why it is none.
+    pub broken: Vec<(Side, HttpFault)>,
+    /// Whether more was said than was recorded.
+    pub is_cut: bool,
+}
+
+/// Reads a recording.
+pub fn read(recording: &str) -> Result<Found, String> {
     let mut reading = Reading::default();
     for line in recording.lines().filter(|line| line.starts_with(['>', '<'])) {
         let wrong = || format!("no line of a recording of HTTP: {line}");
@@ -42,16 +53,19 @@ pub fn messages(recording: &str) -> Result<Vec<Said>, String> {
             "" => reading.bytes(number, side, &unescaped(text).ok_or_else(wrong)?),
             "." => reading.end(number, side),
             // Not recorded any further: what others say from here on may answer what is missing.
-            _ => break,
+            _ => {
+                reading.found.is_cut = true;
+                break;
+            }
         }
     }
-    Ok(reading.said)
+    Ok(reading.found)
 }
 
 #[derive(Default)]
 struct Reading {
     connections: BTreeMap<u32, Connection>,
-    said: Vec<Said>,
+    found: Found,
     conversations: usize,
     /// Conversations by the session that they have, or by the address that messages to them are sent to.
     known: BTreeMap<String, usize>,
@@ -130,12 +144,17 @@ impl Reading {
         self.connections.insert(number, connection);
     }
 
+    fn broke(&mut self, connection: &mut Connection, side: Side, fault: HttpFault) {
+        connection.lost[side as usize] = true;
+        self.found.broken.push((side, fault));
+    }
+
     fn requests(&mut self, connection: &mut Connection) {
         while !connection.lost[Side::Client as usize] {
             let unread = &mut connection.unread[Side::Client as usize];
-            let Ok((consumed, frame)) = connection.requests.next(unread) else {
-                connection.lost[Side::Client as usize] = true;
-                return;
+            let (consumed, frame) = match connection.requests.next(unread) {
+                Ok(found) => found,
+                Err(fault) => return self.broke(connection, Side::Client, fault),
             };
             let body = if let Some(Frame::Body(range)) = &frame { unread[range.clone()].to_vec() } else { Vec::new() };
             unread.drain(..consumed);
@@ -201,9 +220,9 @@ impl Reading {
                 connection.expect("POST");
             }
             let unread = &mut connection.unread[Side::Server as usize];
-            let Ok((consumed, frame)) = connection.responses.next(unread) else {
-                connection.lost[Side::Server as usize] = true;
-                return;
+            let (consumed, frame) = match connection.responses.next(unread) {
+                Ok(found) => found,
+                Err(fault) => return self.broke(connection, Side::Server, fault),
             };
             let body = if let Some(Frame::Body(range)) = &frame { unread[range.clone()].to_vec() } else { Vec::new() };
             unread.drain(..consumed);
@@ -292,7 +311,7 @@ impl Reading {
         let again =
             sender == Side::Client && !text.contains("\"method\"") && !self.told.insert((conversation, text.clone()));
         if !again && !text.trim().is_empty() {
-            self.said.push(Said { sender, text, conversation, version });
+            self.found.said.push(Said { sender, text, conversation, version });
         }
     }
 }
@@ -307,7 +326,7 @@ mod tests {
         let line = |(number, mark, text): &(u32, char, &str)| format!("{mark} {number} {}\n", escaped(text.as_bytes()));
         let recording = format!("# source: x\n{TRANSPORT}\n{}", pieces.iter().map(line).collect::<String>());
         assert!(is_http(&recording) && !is_http("# source: x\n> {}\n"));
-        let said = messages(&recording).unwrap().into_iter();
+        let said = read(&recording).unwrap().said.into_iter();
         said.map(|said| (said.conversation, format!("{:?} {}", said.sender, said.text))).collect()
     }
 
@@ -393,10 +412,19 @@ mod tests {
     }
 
     #[test]
+    fn who_speaks_something_else_is_found_out() {
+        let recording = [("> 1", "GET /mcp HTTP/1.1\r\nHost : h\r\n\r\n"), ("< 2", "HTTP/1.1 2000 OK\r\n\r\n")];
+        let lines = recording.map(|(mark, text)| format!("{mark} {}\n", escaped(text.as_bytes())));
+        let broken = read(&lines.concat()).unwrap().broken;
+        assert_eq!(broken.iter().map(|(side, _)| *side).collect::<Vec<_>>(), [Side::Client, Side::Server]);
+    }
+
+    #[test]
     fn nothing_is_read_behind_what_was_left_out() {
         let said = |line: &str| format!("{line} {}\n", escaped(post("", r#"{"method":"a"}"#).as_bytes()));
         let recording = [said("> 1"), ">… 1\n".to_owned(), said("> 2")].concat();
-        assert_eq!(messages(&recording).unwrap().len(), 1);
+        let found = read(&recording).unwrap();
+        assert_eq!((found.said.len(), found.is_cut), (1, true));
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Breaking<'_> {
 /// The messages of a session over HTTP. Each that its transcript has must be found in the recording of its bytes.
 fn over_http(version: ProtocolVersion) -> Result<Vec<Said>, String> {
     let recorded = sessions::over_http::record(0, Weather::calm(), version)?;
-    let messages = http::messages(&recorded.connections)?;
+    let messages = http::read(&recorded.connections)?.said;
     let mut found: Vec<_> = messages.iter().map(|said| (said.sender, said.text.as_str())).collect();
     let mut expected: Vec<_> = transcript::lines(&recorded.transcript).filter_map(message_in).collect();
     found.sort_unstable();
