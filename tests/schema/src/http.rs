@@ -6,10 +6,7 @@ use windlass::codec::http1::{self, Frame, HttpFault, RequestDecoder, RequestHead
 use windlass::codec::sse::{self, EventDecoder};
 use windlass::model::ProtocolVersion;
 use windlass_sim::Side;
-use windlass_tests::wires::http::{TRANSPORT, unescaped};
-
-/// The most that is read as one event. Recordings are not longer.
-const EVENT_BYTES: usize = 1 << 18;
+use windlass_tests::wires::http::{DIRECTION_BYTES, TRANSPORT, unescaped};
 
 /// A message that was on some connection.
 #[derive(Debug, PartialEq)]
@@ -182,6 +179,7 @@ impl Reading {
     fn requested(&mut self, head: &RequestHead, body: Vec<u8>) -> Exchange {
         let text = String::from_utf8_lossy(&body).into_owned();
         let begins = text.contains("\"initialize\"");
+        let version = head.headers.get("mcp-protocol-version").and_then(ProtocolVersion::parse);
         let known = |key: &str| self.known.get(key).copied();
         let conversation = match head.headers.get("mcp-session-id") {
             // A modern request is a conversation of its own.
@@ -189,12 +187,12 @@ impl Reading {
             Some(session) => known(session).unwrap_or_else(|| self.begin(session)),
             None => match known(&head.target) {
                 Some(conversation) => conversation,
-                None if begins || head.method == "GET" => self.begin_unknown(),
+                // Before there are revisions to be named, a stream is how a conversation begins.
+                None if begins || (head.method == "GET" && version.is_none()) => self.begin_unknown(),
                 // What is said in the legacy era without a session is taken for what follows on the last handshake.
                 None => known("").unwrap_or_else(|| self.begin("")),
             },
         };
-        let version = head.headers.get("mcp-protocol-version").and_then(ProtocolVersion::parse);
         let exchange = Exchange { conversation, version, begins };
         if head.method == "POST" && head.headers.content_type_is("application/json") {
             self.say(Side::Client, text, &exchange);
@@ -253,7 +251,7 @@ impl Reading {
         let body = if head.headers.content_type_is("application/json") {
             ResponseBody::Json(Vec::new())
         } else if head.headers.content_type_is("text/event-stream") {
-            let decoder = Box::new(EventDecoder::new(sse::Bounds::for_events_of(EVENT_BYTES)));
+            let decoder = Box::new(EventDecoder::new(sse::Bounds::for_events_of(DIRECTION_BYTES)));
             ResponseBody::Events { decoder, unread: Vec::new() }
         } else {
             ResponseBody::Other
@@ -409,6 +407,20 @@ mod tests {
             (1, '<', &json("", r#"{"result":1}"#)),
         ]);
         assert_eq!(said, [(0, r#"Client {"method":"a"}"#.to_owned()), (0, r#"Server {"result":1}"#.to_owned())]);
+    }
+
+    #[test]
+    fn without_a_session_the_stream_belongs_to_the_last_handshake() {
+        let events = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        let said = recorded(&[
+            (1, '>', &post("", r#"{"method":"initialize"}"#)),
+            (1, '<', &json("", r#"{"result":1}"#)),
+            (2, '>', "GET /mcp HTTP/1.1\r\nHost: h\r\nMCP-Protocol-Version: 2025-11-25\r\n\r\n"),
+            (2, '<', events),
+            (2, '<', "data: {\"method\":\"roots/list\"}\n\n"),
+            (1, '>', &post("MCP-Protocol-Version: 2025-11-25\r\n", r#"{"result":2}"#)),
+        ]);
+        assert_eq!(said.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0; 4], "{said:?}");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 
 use super::{Direction, Recording, Wire, relay};
 
-/// How much of a direction of a connection is recorded. Tests pass megabytes, and say nothing new in them.
-const DIRECTION_BYTES: usize = 1 << 17;
+/// How much of a direction of a connection is recorded: all of it, but where a test pours out as much as it can.
+pub const DIRECTION_BYTES: usize = 1 << 22;
 
 /// The head of a recording that is not of lines but of connections.
 pub const TRANSPORT: &str = "# transport: http";
