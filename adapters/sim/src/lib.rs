@@ -40,11 +40,14 @@
 
 mod client;
 mod clock;
+mod ends;
 mod http_sim;
 mod movable;
+mod network;
 mod party;
 mod pipe;
 mod random;
+mod scene;
 mod script;
 mod server;
 mod sim;
