@@ -24,7 +24,9 @@ use windlass::server::{
 use windlass::{CloseReason, Json, RequestKey, SendError};
 
 use crate::completion::Token;
+#[cfg(feature = "http")]
 use crate::endpoint::Connector;
+use crate::endpoint::Endpoint;
 use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{DialOptions, Wire, Wires};
@@ -56,13 +58,22 @@ impl<H> ServerSettings<H> {
 
     /// How to behave towards clients over HTTP: on the loopback interface, unless it was set, only its names are good.
     #[cfg(feature = "http")]
-    pub(crate) fn http_for(&self, listener: &crate::net::HttpListener) -> HttpServerConfig {
+    pub(crate) fn clients_of(&self, listener: &crate::net::HttpListener) -> Clients {
         let suitable = || match listener.is_loopback() {
             true => HttpServerConfig::on_loopback(),
             false => HttpServerConfig::new(),
         };
-        self.http.clone().unwrap_or_else(suitable)
+        Clients::OverHttp(Box::new(self.http.clone().unwrap_or_else(suitable)))
     }
+}
+
+/// How clients come to a server.
+pub(crate) enum Clients {
+    /// One, on a stream.
+    OnStream(Endpoint),
+    /// Any number, by connections to an endpoint of HTTP.
+    #[cfg(feature = "http")]
+    OverHttp(Box<HttpServerConfig>),
 }
 
 /// Something to do once the machine is free.
@@ -87,37 +98,28 @@ pub(crate) struct ServerCore<H: Clone> {
 impl<H: Clone> ServerCore<H> {
     pub(crate) fn new(
         settings: ServerSettings<H>,
-        connector: Connector,
+        clients: Clients,
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
         let ServerSettings { mut config, registry, .. } = settings;
-        let clock = Clock::new();
+        let (clock, seed) = (Clock::new(), seed()?);
         config.unix_time_at_origin = clock.unix_time_at_origin();
-        let machine = StdioServer::new(config, registry, &seed()?, clock.now());
-        let hub = Hub::new(machine.into(), clock, connector, Grace::default());
-        Ok(Self::on(hub, manners, wake))
-    }
-
-    /// A server behind an endpoint of HTTP.
-    #[cfg(feature = "http")]
-    pub(crate) fn on_network(
-        settings: ServerSettings<H>,
-        http: HttpServerConfig,
-        manners: Manners,
-        wake: Arc<dyn Fn() + Send + Sync>,
-    ) -> std::io::Result<Arc<Self>> {
-        let ServerSettings { mut config, registry, .. } = settings;
-        let clock = Clock::new();
-        config.unix_time_at_origin = clock.unix_time_at_origin();
-        let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
-        let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), Grace::default());
-        hub.wires = Some(Wires::new(DialOptions::new(), clock, wake.clone()));
-        Ok(Self::on(hub, manners, wake))
-    }
-
-    fn on(hub: Hub<Machine<H>>, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
-        Arc::new(Self { shared: Shared::new(hub, manners), running: Mutex::default(), closed: Mutex::default(), wake })
+        let hub = match clients {
+            Clients::OnStream(endpoint) => {
+                let machine = StdioServer::new(config, registry, &seed, clock.now());
+                Hub::new(machine.into(), clock, endpoint.into(), Grace::default())
+            }
+            #[cfg(feature = "http")]
+            Clients::OverHttp(http) => {
+                let machine = HttpServer::new(config, *http, registry, &seed, clock.now());
+                let mut hub = Hub::new(machine.into(), clock, Connector::Connected(None), Grace::default());
+                hub.wires = Some(Wires::new(DialOptions::new(), clock, wake.clone()));
+                hub
+            }
+        };
+        let shared = Shared::new(hub, manners);
+        Ok(Arc::new(Self { shared, running: Mutex::default(), closed: Mutex::default(), wake }))
     }
 
     /// A client has connected.
