@@ -15,12 +15,12 @@ use super::driver::drive;
 use super::driver::drive_listening;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::completion::Slot;
+use crate::context::{Context, ResourceRequest, arguments};
 use crate::endpoint::Endpoint;
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
 use crate::server::{
-    Clients, Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
-    server_settings, start_call,
+    Clients, Responding, ServerAction, ServerCore, ServerSettings, server_handle, server_settings, start_call,
 };
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{Error, ServeError};

@@ -13,13 +13,11 @@ use super::Drive;
 use super::attend::Post;
 use super::crew::Crew;
 use crate::completion::Slot;
+use crate::context::{Context, ResourceRequest, arguments};
 use crate::endpoint::Endpoint;
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
-use crate::server::{
-    Clients, Context, ResourceRequest, ServerCore, ServerSettings, arguments, server_handle, server_settings,
-    start_call,
-};
+use crate::server::{Clients, ServerCore, ServerSettings, server_handle, server_settings, start_call};
 use crate::shared::{Driven, Manners, driven_by_hub};
 use crate::thread_waker::park_until;
 use crate::{Error, ServeError};
