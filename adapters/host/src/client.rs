@@ -557,8 +557,8 @@ macro_rules! client_handle {
             client
         }
 
-        /// The same connection, with progress on calls made through this handle reported to `handler`. It is called where
-        /// the connection is driven: do not block in it.
+        /// The same connection, with progress on calls made through this handle reported to `handler`. It is called
+        /// where the connection is driven: do not block in it.
         #[must_use]
         pub fn on_progress(&self, handler: impl Fn(windlass::model::ProgressParams) + Send + Sync + 'static) -> Self {
             let mut client = self.clone();

@@ -94,8 +94,8 @@ macro_rules! under_the_clock {
         ///
         /// # Panics
         ///
-        /// If that takes more than a virtual week: something then re-arms its timer for ever, as keep-alive does, and an
-        /// open stream of a server's over HTTP.
+        /// If that takes more than a virtual week: something then re-arms its timer for ever, as keep-alive does, and
+        /// an open stream of a server's over HTTP.
         pub fn run_until_idle(&mut self) {
             $crate::clock::run_until_idle(self);
         }

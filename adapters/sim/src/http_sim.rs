@@ -19,8 +19,8 @@ use crate::weather::Weather;
 
 /// Clients of HTTP and their server in one process, under one virtual clock.
 ///
-/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has a weather
-/// of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
+/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has a
+/// weather of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
 ///
 /// ```
 /// use windlass::client::{ClientConfig, Negotiation};
@@ -157,7 +157,8 @@ impl HttpSim {
         self.network.opened
     }
 
-    /// Whether nobody has anything left: no call, no request, no timer of a program's, no byte. Connections may be open.
+    /// Whether nobody has anything left: no call, no request, no timer of a program's, no byte. Connections may be
+    /// open.
     pub fn is_idle(&self) -> bool {
         self.clients.iter().all(|client| client.program.is_idle()) && self.server.is_idle() && self.network.is_empty()
     }

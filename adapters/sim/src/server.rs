@@ -119,8 +119,8 @@ impl SimServer {
         Self::of(StdioServer::new(config, registry, &Seed::from_number(seed), Instant::ZERO).into())
     }
 
-    /// The same behind an endpoint of HTTP, for an [`HttpSim`](crate::HttpSim). Such a server has many clients and calls
-    /// none of them; its handlers ask for input.
+    /// The same behind an endpoint of HTTP, for an [`HttpSim`](crate::HttpSim). Such a server has many clients and
+    /// calls none of them; its handlers ask for input.
     pub fn over_http(config: ServerConfig, http: HttpServerConfig, registry: Registry<Handler>, seed: u64) -> Self {
         Self::of(HttpServer::new(config, http, registry, &Seed::from_number(seed), Instant::ZERO).into())
     }

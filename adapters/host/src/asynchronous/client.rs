@@ -263,7 +263,8 @@ impl<R: Runtime> ClientBuilder<R> {
     }
 
     /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
-    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no sessions.
+    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no
+    /// sessions.
     ///
     /// # Errors
     ///

@@ -24,7 +24,8 @@ pub(super) struct Network<R: Runtime> {
     door: Option<Door<R>>,
 }
 
-/// When the driver will look by itself, in microseconds. Whoever takes a turn in its place wakes it if that is too late.
+/// When the driver will look by itself, in microseconds. Whoever takes a turn in its place wakes it if that is too
+/// late.
 struct Armed(AtomicU64);
 
 impl Armed {

@@ -54,8 +54,8 @@ impl HttpListener {
     ///
     /// When the address is taken or is not one of this machine's.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        // A server that is started again must not wait for the connections of the last one to be forgotten; the standard
-        // library sets SO_REUSEADDR for that.
+        // A server that is started again must not wait for the connections of the last one to be forgotten; the
+        // standard library sets SO_REUSEADDR for that.
         Self::from_std(TcpListener::bind(address)?)
     }
 

@@ -230,8 +230,8 @@ impl<D: Drive> ServerBuilder<D> {
         server.wait_closed()
     }
 
-    /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by its
-    /// names.
+    /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by
+    /// its names.
     ///
     /// # Errors
     ///
