@@ -142,8 +142,8 @@ impl Child {
 
     /// Ends the child and all that it has started, and waits until nothing of it is left.
     ///
-    /// Standard input that was [taken](Self::take_stdin) has to be dropped before: the child is to see its end. Standard
-    /// output that was taken and is not read may keep a child from exiting on its own; it is terminated then.
+    /// Standard input that was [taken](Self::take_stdin) has to be dropped before: the child is to see its end.
+    /// Standard output that was taken and is not read may keep a child from exiting on its own; it is terminated then.
     ///
     /// # Errors
     ///

@@ -554,6 +554,53 @@ macro_rules! client_settings {
 }
 pub(crate) use client_settings;
 
+/// The parts of a handle that are the same for every adapter.
+macro_rules! client_handle {
+    () => {
+        /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
+        #[must_use]
+        pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
+            let mut client = self.clone();
+            client.style.options.timeout = Some(timeout);
+            client
+        }
+
+        /// The same connection, with progress on calls made through this handle reported to `handler`. It is called
+        /// where the connection is driven: do not block in it.
+        #[must_use]
+        pub fn on_progress(&self, handler: impl Fn(windlass::model::ProgressParams) + Send + Sync + 'static) -> Self {
+            let mut client = self.clone();
+            client.style.on_progress(handler);
+            client
+        }
+
+        /// The same connection, with other options for calls made through this handle.
+        #[must_use]
+        pub fn with_options(&self, options: windlass::client::CallOptions) -> Self {
+            let mut client = self.clone();
+            client.style.options = options;
+            client
+        }
+
+        /// What is known of the server.
+        pub fn peer(&self) -> std::sync::Arc<windlass::client::Peer> {
+            // A handle is given out when the connection is ready, so the peer is known.
+            self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
+        }
+
+        /// What was ignored so far: answers that came late, lines that were no messages.
+        pub fn counters(&self) -> windlass::Counters {
+            self.core.counters()
+        }
+
+        /// Why the connection is over, if it is.
+        pub fn closed(&self) -> Option<windlass::CloseReason> {
+            self.core.closed()
+        }
+    };
+}
+pub(crate) use client_handle;
+
 /// Turns what is not there into an error of the peer's fault.
 pub(crate) fn no_handler() -> RpcError {
     RpcError::method_not_found("this client has no handler for the request")

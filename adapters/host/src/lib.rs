@@ -31,6 +31,8 @@ pub mod command;
 #[cfg(unix)]
 mod completion;
 #[cfg(unix)]
+mod context;
+#[cfg(unix)]
 mod ending;
 #[cfg(unix)]
 mod endpoint;
@@ -66,6 +68,8 @@ pub use command::Command;
 #[cfg(unix)]
 pub use completion::{Completion, ProgressHandler, Token};
 #[cfg(unix)]
+pub use context::{Cancellation, Context, ResourceRequest};
+#[cfg(unix)]
 pub use ending::Ending;
 #[cfg(unix)]
 pub use endpoint::{Connector, Endpoint};
@@ -79,7 +83,5 @@ pub use net::{DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings
 pub use net::{ServerTls, TlsError, TlsOptions};
 #[cfg(unix)]
 pub use own_stdio::{OutputPump, OwnStdio};
-#[cfg(unix)]
-pub use server::{Cancellation, Context, ResourceRequest};
 pub use spawn_error::SpawnError;
 pub use stderr::StderrTail;

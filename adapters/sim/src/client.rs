@@ -12,11 +12,10 @@ use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{InputRequest, Method, Notice, SubscriptionFilter};
 use windlass::{
-    CallError, CloseReason, ConnError, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, earliest,
+    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, earliest,
 };
 
-use crate::movable::give;
-use crate::party::{Closing, Log, Party, Turn, Want};
+use crate::party::{Log, Party, Want, machine_as_party};
 
 /// A client with a program that makes calls, answers requests for input and remembers how each call ended.
 ///
@@ -320,61 +319,5 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
 }
 
 impl Party for SimClient {
-    fn set_time(&mut self, now: Instant) {
-        self.now = now;
-    }
-
-    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
-        assert!(matches!(self.machine, AnyClient::Stdio(_)), "a client over HTTP is at home in an `HttpSim`");
-        let mut turn = Turn::default();
-        loop {
-            match self.next_want(log) {
-                Want::Open(conn) => {
-                    self.conn = Some(conn);
-                    turn.opens = true;
-                    // What was said to the old stream must not reach the new one.
-                    return turn;
-                }
-                Want::Close(_) => turn.closes = Some(Closing::Both),
-                Want::Rest(deadline) => {
-                    turn.deadline = deadline;
-                    return turn;
-                }
-            }
-        }
-    }
-
-    fn unwritten(&self) -> &[u8] {
-        self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
-    }
-
-    fn wrote(&mut self, count: usize) {
-        if let Some(conn) = self.conn {
-            self.machine.write_done(conn, count, self.now);
-        }
-    }
-
-    fn read(&mut self, bytes: &[u8]) -> usize {
-        self.conn.map_or(0, |conn| give(&mut self.machine, conn, bytes, self.now))
-    }
-
-    fn read_end(&mut self) {
-        if let Some(conn) = self.conn {
-            self.machine.read_eof(conn, self.now);
-        }
-    }
-
-    fn broke(&mut self, why: &ConnError) {
-        if let Some(conn) = self.conn {
-            self.machine.conn_failed(conn, why.clone(), self.now);
-        }
-    }
-
-    fn timeout(&mut self) {
-        self.machine.handle_timeout(self.now);
-    }
-
-    fn is_idle(&self) -> bool {
-        self.machine.is_idle() && self.due.is_empty()
-    }
+    machine_as_party!(AnyClient, due);
 }

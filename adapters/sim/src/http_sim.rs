@@ -1,28 +1,26 @@
 //! Many clients, one server and the connections between them, under one clock.
 
-use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
-use std::time::Duration;
 
 use windlass::client::ClientConfig;
 use windlass::link::AnyServer;
 use windlass::link::http::HttpClientConfig;
-use windlass::{ConnError, ConnErrorKind, ConnId, Instant, earliest};
+use windlass::{Instant, earliest};
 
 use crate::client::SimClient;
-use crate::clock::{self, MOST_STEPS_AT_ONCE, World};
-use crate::movable::Movable;
-use crate::party::{Closing, Log, Party, Want};
-use crate::random::Random;
+use crate::clock::{World, under_the_clock};
+use crate::ends::{End, Ends, Member};
+use crate::network::Network;
+use crate::party::{Party, Want};
+use crate::scene::Scene;
 use crate::server::SimServer;
-use crate::stream::Stream;
-use crate::trace::{Side, Trace};
+use crate::trace::Side;
 use crate::weather::Weather;
 
 /// Clients of HTTP and their server in one process, under one virtual clock.
 ///
-/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has a weather
-/// of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
+/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has a
+/// weather of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
 ///
 /// ```
 /// use windlass::client::{ClientConfig, Negotiation};
@@ -71,76 +69,13 @@ pub struct HttpSim {
     pub server: SimServer,
     server_deadline: Option<Instant>,
     clients: Vec<Member>,
-    connections: BTreeMap<u32, Connection>,
-    /// Which connection is meant by a name that an end has for it.
-    names: BTreeMap<(End, ConnId), u32>,
-    opened: u32,
-    refuses: bool,
-    now: Instant,
-    weather: Weather,
-    random: Random,
-    trace: Trace,
-    tap: Option<Tap>,
-    steps_at_once: u32,
+    network: Network,
+    scene: Scene,
 }
 
 /// A client of an [`HttpSim`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SimClientId(usize);
-
-/// Who hears what is written: the number of the connection, who writes, and what.
-type Tap = Box<dyn FnMut(u32, Side, &[u8])>;
-
-struct Member {
-    name: String,
-    program: SimClient,
-    deadline: Option<Instant>,
-    /// Whether something has happened to it since its last turn. Many wait while one moves.
-    stirred: bool,
-}
-
-impl Member {
-    fn stirred(&mut self) -> &mut SimClient {
-        self.stirred = true;
-        &mut self.program
-    }
-}
-
-/// One of those who have connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    Client(usize),
-    Server,
-}
-
-impl End {
-    fn side(self) -> Side {
-        match self {
-            Self::Client(_) => Side::Client,
-            Self::Server => Side::Server,
-        }
-    }
-}
-
-struct Connection {
-    client: usize,
-    /// What each side calls it, for as long as that side has it.
-    names: [Option<ConnId>; 2],
-    /// When it will be open, or will be refused; `None` once it is open.
-    opening: Option<(Instant, bool)>,
-    stream: Stream,
-    /// Whether a side has said that there is something to write.
-    writes: [bool; 2],
-}
-
-impl Connection {
-    fn end(&self, side: Side) -> End {
-        match side {
-            Side::Client => End::Client(self.client),
-            Side::Server => End::Server,
-        }
-    }
-}
 
 impl HttpSim {
     /// A server without clients. It is to be one [over HTTP](SimServer::over_http).
@@ -153,22 +88,16 @@ impl HttpSim {
             server: checked(server),
             server_deadline: None,
             clients: Vec::new(),
-            connections: BTreeMap::new(),
-            names: BTreeMap::new(),
-            opened: 0,
-            refuses: false,
-            now: Instant::ZERO,
-            weather,
-            random: Random::new(seed),
-            trace: Trace::default(),
-            tap: None,
-            steps_at_once: 0,
+            network: Network::default(),
+            scene: Scene::new(seed, weather),
         }
     }
 
+    under_the_clock!();
+
     /// One more client, which begins to negotiate at once. The name is for the transcript.
     pub fn add_client(&mut self, name: &str, config: ClientConfig, http: HttpClientConfig) -> SimClientId {
-        let program = SimClient::over_http(config, http, self.now);
+        let program = SimClient::over_http(config, http, self.scene.now);
         self.clients.push(Member { name: name.to_owned(), program, deadline: None, stirred: true });
         SimClientId(self.clients.len() - 1)
     }
@@ -184,106 +113,54 @@ impl HttpSim {
     ///
     /// If it is not one over HTTP.
     pub fn restart_server(&mut self, server: SimServer) {
-        self.trace.saw(Side::Server, "server", "is started again", self.now);
+        self.scene.trace.saw(Side::Server, "server", "is started again", self.scene.now);
         self.reset_connections();
         self.server = checked(server);
-        self.server.set_time(self.now);
+        self.server.set_time(self.scene.now);
         self.server_deadline = None;
     }
 
     /// Breaks every connection under both sides.
     pub fn reset_connections(&mut self) {
-        let all: Vec<u32> = self.connections.keys().copied().collect();
-        for number in all {
-            if let Some(connection) = self.connections.get_mut(&number) {
-                connection.stream.cut(self.now);
-            }
-            for side in [Side::Client, Side::Server] {
-                self.tell_of_break(number, side);
-            }
-        }
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        self.network.reset(&mut ends, &mut self.scene);
     }
 
     /// From now on, or no longer, nobody can connect.
     pub fn refuse_connections(&mut self, refuse: bool) {
-        self.refuses = refuse;
+        self.network.refuses = refuse;
     }
 
     /// Changes the weather for what is written from now on.
     pub fn set_weather(&mut self, weather: Weather) {
-        for connection in self.connections.values_mut() {
-            connection.stream.set_weather(&weather);
-        }
-        self.weather = weather;
+        self.network.set_weather(&weather);
+        self.scene.weather = weather;
     }
 
     /// Hands on whatever is written on any connection, with the connection's number, for a recording.
     pub fn tap(&mut self, tap: impl FnMut(u32, Side, &[u8]) + 'static) {
-        self.tap = Some(Box::new(tap));
-    }
-
-    /// The virtual time.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// What happened so far.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
-    /// What happened so far, for a person to read.
-    pub fn transcript(&self) -> &str {
-        self.trace.transcript()
+        self.network.tap = Some(Box::new(tap));
     }
 
     /// How many connections the server has.
     pub fn connections(&self) -> usize {
-        self.connections.values().filter(|it| it.names[Side::Server as usize].is_some()).count()
+        self.network.count(End::Server)
     }
 
     /// How many connections a client has, those that are being opened among them.
     pub fn connections_of(&self, client: SimClientId) -> usize {
-        let has = |it: &&Connection| it.client == client.0 && it.names[Side::Client as usize].is_some();
-        self.connections.values().filter(has).count()
+        self.network.count(End::Client(client.0))
     }
 
     /// How many connections were asked for so far.
     pub fn opened(&self) -> u32 {
-        self.opened
+        self.network.opened
     }
 
-    /// Runs until nothing is on its way. Timers fire only as far as time moves for arrivals; no time is waited out.
-    pub fn settle(&mut self) {
-        clock::settle(self);
-    }
-
-    /// Runs until nothing is on its way and no timer is armed, however long that takes. Connections that are kept and
-    /// sessions that nobody uses end on the way.
-    ///
-    /// # Panics
-    ///
-    /// If that takes more than a virtual week: something then re-arms its timer for ever, as an open stream of a
-    /// server's does.
-    pub fn run_until_idle(&mut self) {
-        clock::run_until_idle(self);
-    }
-
-    /// Runs for so much virtual time.
-    pub fn run_for(&mut self, time: Duration) {
-        clock::run_for(self, time);
-    }
-
-    /// Runs until a condition holds; false if it does not when everything is idle.
-    pub fn run_until(&mut self, condition: impl FnMut(&mut Self) -> bool) -> bool {
-        clock::run_until(self, condition)
-    }
-
-    /// Whether nobody has anything left: no call, no request, no timer of a program's, no byte. Connections may be open.
+    /// Whether nobody has anything left: no call, no request, no timer of a program's, no byte. Connections may be
+    /// open.
     pub fn is_idle(&self) -> bool {
-        self.clients.iter().all(|client| client.program.is_idle())
-            && self.server.is_idle()
-            && self.connections.values().all(|connection| connection.stream.is_empty())
+        self.clients.iter().all(|client| client.program.is_idle()) && self.server.is_idle() && self.network.is_empty()
     }
 
     /// Asserts that nothing is left once every client is closed: no call, no request, no byte, no timer, no connection
@@ -302,199 +179,30 @@ impl HttpSim {
         assert!(self.server.is_idle(), "the server is not idle:\n{}", self.transcript());
         assert_eq!(self.server_deadline, None, "the server has a timer:\n{}", self.transcript());
         assert_eq!(self.server.sessions(), 0, "the server has sessions:\n{}", self.transcript());
-        let open: Vec<_> = self.connections.keys().collect();
+        let open = self.network.numbers();
         assert!(open.is_empty(), "connections {open:?} are open:\n{}", self.transcript());
     }
 
     /// Lets one of them do everything that it can, short of moving bytes.
     fn turn(&mut self, end: End) -> bool {
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
         let mut moved = false;
-        loop {
-            let (name, now) = (self.name_of(end).to_owned(), self.now);
-            let mut log = Log { trace: &mut self.trace, side: end.side(), name: &name, now };
-            let want = match end {
-                End::Client(client) => self.clients[client].program.next_want(&mut log),
-                End::Server => self.server.next_want(&mut log),
-            };
-            match want {
-                Want::Open(conn) => self.open(end, conn),
-                Want::Close(conn) => self.close(end, conn),
-                Want::Rest(deadline) => {
-                    match end {
-                        End::Client(client) => self.clients[client].deadline = deadline,
-                        End::Server => self.server_deadline = deadline,
-                    }
-                    break;
-                }
+        let deadline = loop {
+            match ends.next_want(end, &mut self.scene) {
+                Want::Open(conn) => self.network.open(end, conn, ends.name(end), &mut self.scene),
+                Want::Close(conn) => self.network.close(end, conn, ends.name(end), &mut self.scene),
+                Want::Rest(deadline) => break deadline,
             }
             moved = true;
+        };
+        while let Some(conn) = ends.next_to_move(end) {
+            self.network.has_to_write(end, conn);
         }
-        while let Some(conn) = self.next_to_move(end) {
-            let connection = self.names.get(&(end, conn)).and_then(|number| self.connections.get_mut(number));
-            if let Some(connection) = connection {
-                connection.writes[end.side() as usize] = true;
-            }
+        match end {
+            End::Client(client) => self.clients[client].deadline = deadline,
+            End::Server => self.server_deadline = deadline,
         }
         moved
-    }
-
-    fn next_to_move(&mut self, end: End) -> Option<ConnId> {
-        match end {
-            End::Client(client) => Movable::next_to_move(self.clients[client].program.machine()),
-            End::Server => Movable::next_to_move(self.server.machine()),
-        }
-    }
-
-    fn open(&mut self, end: End, conn: ConnId) {
-        let End::Client(client) = end else { panic!("a server opens nothing") };
-        self.opened += 1;
-        let number = self.opened;
-        let refused = self.weather.faults.refused;
-        let refused = refused > 0 && self.random.one_in(refused);
-        let at = self.now + self.random.duration(&self.weather.delay);
-        let connection = Connection {
-            client,
-            names: [Some(conn), None],
-            opening: Some((at, refused)),
-            stream: Stream::new(&self.weather, &mut self.random),
-            writes: [false; 2],
-        };
-        self.connections.insert(number, connection);
-        self.names.insert((end, conn), number);
-        self.trace.connection('+', number, &self.clients[client].name, self.now);
-    }
-
-    /// A machine is done with a connection.
-    fn close(&mut self, end: End, conn: ConnId) {
-        let Some(number) = self.names.get(&(end, conn)).copied() else { return };
-        let name = self.name_of(end).to_owned();
-        if let Some(connection) = self.connections.get_mut(&number) {
-            connection.stream.close(end.side(), Closing::Both, self.now);
-            self.trace.ended(end.side(), Some(number), self.now);
-            self.trace.connection('x', number, &name, self.now);
-        }
-        self.forget(number, end.side());
-    }
-
-    /// A side does not have a connection any more. When neither has, or it was never open, it is gone.
-    fn forget(&mut self, number: u32, side: Side) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        let end = connection.end(side);
-        if let Some(conn) = connection.names[side as usize].take() {
-            self.names.remove(&(end, conn));
-        }
-        if connection.opening.is_some() || connection.names == [None, None] {
-            self.connections.remove(&number);
-        }
-    }
-
-    /// A connection has been on its way to the server for long enough.
-    fn arrive(&mut self, number: u32) -> bool {
-        let refuses = self.refuses || self.server.closed().is_some();
-        let Some(connection) = self.connections.get_mut(&number) else { return false };
-        let Some((_, refused)) = connection.opening.take_if(|(at, _)| *at <= self.now) else { return false };
-        if refused || refuses {
-            self.trace.connection('x', number, "refused", self.now);
-            let why = ConnError::new(ConnErrorKind::NotOpened, "the connection was refused");
-            self.fail(number, Side::Client, why);
-        } else if let AnyServer::Http(machine) = self.server.machine() {
-            let conn = machine.accept(self.now);
-            connection.names[Side::Server as usize] = Some(conn);
-            self.names.insert((End::Server, conn), number);
-        }
-        true
-    }
-
-    /// Moves what a side has to write, in as many writes as the weather wants.
-    fn write(&mut self, number: u32, side: Side) -> bool {
-        let mut moved = false;
-        loop {
-            let Some(connection) = self.connections.get_mut(&number) else { return moved };
-            let Some(conn) = connection.names[side as usize] else { return moved };
-            if connection.opening.is_some() || !connection.writes[side as usize] {
-                return moved;
-            }
-            let machine: &mut dyn Movable = match connection.end(side) {
-                End::Client(client) => self.clients[client].stirred().machine(),
-                End::Server => self.server.machine(),
-            };
-            let bytes = machine.write_buf(conn);
-            let count = connection.stream.write(side, bytes, self.now);
-            if count == 0 {
-                if bytes.is_empty() {
-                    connection.writes[side as usize] = false;
-                    self.trace.paused(side, Some(number), self.now);
-                }
-                return moved;
-            }
-            self.trace.wrote(side, Some(number), &bytes[..count], self.now);
-            if let Some(tap) = &mut self.tap {
-                tap(number, side, &bytes[..count]);
-            }
-            machine.write_done(conn, count, self.now);
-            moved = true;
-            // Whoever has let go of a connection answers what still comes with a reset.
-            if connection.names[side.other() as usize].is_none() && connection.stream.knows_end(side) {
-                connection.stream.cut(self.now);
-            }
-        }
-    }
-
-    /// Gives a side one chunk that has arrived, or the end.
-    fn deliver(&mut self, number: u32, side: Side) -> bool {
-        if self.tell_of_break(number, side) {
-            return true;
-        }
-        let Some(connection) = self.connections.get_mut(&number) else { return false };
-        let Some(conn) = connection.names[side as usize] else { return false };
-        if connection.stream.arrived(side, self.now).is_none() && !connection.stream.ends_for(side, self.now) {
-            return false;
-        }
-        let machine: &mut dyn Movable = match connection.end(side) {
-            End::Client(client) => self.clients[client].stirred().machine(),
-            End::Server => self.server.machine(),
-        };
-        if let Some(bytes) = connection.stream.arrived(side, self.now) {
-            let count = machine.give(conn, bytes, self.now);
-            if count > 0 {
-                self.trace.read(side, Some(number), &bytes[..count], self.now);
-                connection.stream.take(side, count);
-            }
-            return count > 0;
-        }
-        machine.read_eof(conn, self.now);
-        true
-    }
-
-    fn tell_of_break(&mut self, number: u32, side: Side) -> bool {
-        let Some(connection) = self.connections.get_mut(&number) else { return false };
-        if !connection.stream.breaks_for(side, self.now) {
-            return false;
-        }
-        if side == Side::Client {
-            self.trace.connection('x', number, "reset", self.now);
-        }
-        self.fail(number, side, ConnError::new(ConnErrorKind::Broken, "the connection was reset"));
-        true
-    }
-
-    fn fail(&mut self, number: u32, side: Side, why: ConnError) {
-        let Some(connection) = self.connections.get(&number) else { return };
-        if let Some(conn) = connection.names[side as usize] {
-            let machine: &mut dyn Movable = match connection.end(side) {
-                End::Client(client) => self.clients[client].stirred().machine(),
-                End::Server => self.server.machine(),
-            };
-            machine.conn_failed(conn, why, self.now);
-        }
-        self.forget(number, side);
-    }
-
-    fn name_of(&self, end: End) -> &str {
-        match end {
-            End::Client(client) => &self.clients[client].name,
-            End::Server => "server",
-        }
     }
 }
 
@@ -518,52 +226,37 @@ impl IndexMut<SimClientId> for HttpSim {
 }
 
 impl World for HttpSim {
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn transcript(&self) -> &str {
-        self.trace.transcript()
+    fn scene(&self) -> &Scene {
+        &self.scene
     }
 
     /// Connections are opened, all take a turn, bytes are written, and what has arrived is given.
     fn exchange(&mut self) -> bool {
-        let mut moved = false;
-        let all: Vec<u32> = self.connections.keys().copied().collect();
-        for number in all {
-            moved |= self.arrive(number);
-        }
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        let mut moved = self.network.let_arrive(&mut ends, &mut self.scene);
         for client in 0..self.clients.len() {
             if std::mem::take(&mut self.clients[client].stirred) {
                 moved |= self.turn(End::Client(client));
             }
         }
         moved |= self.turn(End::Server);
-        let all: Vec<u32> = self.connections.keys().copied().collect();
-        for number in all {
-            for side in [Side::Client, Side::Server] {
-                moved |= self.write(number, side);
-            }
-            for side in [Side::Client, Side::Server] {
-                moved |= self.deliver(number, side);
-            }
-        }
-        self.steps_at_once += 1;
-        assert!(self.steps_at_once < MOST_STEPS_AT_ONCE, "going in circles at {:?}:\n{}", self.now, self.transcript());
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        moved |= self.network.move_bytes(&mut ends, &mut self.scene);
+        self.scene.count_step();
         moved
     }
 
     fn fire(&mut self) -> bool {
-        let (mut fired, now) = (false, self.now);
+        let (mut fired, now) = (false, self.scene.now);
         for client in &mut self.clients {
             if client.deadline.take_if(|deadline| *deadline <= now).is_some() {
-                self.trace.woke(Side::Client, now);
+                self.scene.trace.woke(Side::Client, now);
                 client.stirred().timeout();
                 fired = true;
             }
         }
         if self.server_deadline.take_if(|deadline| *deadline <= now).is_some() {
-            self.trace.woke(Side::Server, now);
+            self.scene.trace.woke(Side::Server, now);
             self.server.timeout();
             fired = true;
         }
@@ -575,21 +268,14 @@ impl World for HttpSim {
     }
 
     fn next_arrival(&self) -> Option<Instant> {
-        let next = |connection: &Connection| match connection.opening {
-            Some((at, _)) => Some(at),
-            None => connection.stream.next_arrival(self.now),
-        };
-        self.connections.values().filter_map(next).min()
+        self.network.next_arrival(self.scene.now)
     }
 
     fn set_time(&mut self, now: Instant) {
-        if now > self.now {
-            self.steps_at_once = 0;
-        }
-        self.now = self.now.max(now);
-        self.server.set_time(self.now);
+        self.scene.set_time(now);
+        self.server.set_time(self.scene.now);
         for client in &mut self.clients {
-            client.program.set_time(self.now);
+            client.program.set_time(self.scene.now);
         }
     }
 }

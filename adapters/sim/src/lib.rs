@@ -33,18 +33,22 @@
 //! ```
 //!
 //! The parts: [`Sim`] runs two [`Party`]s, which are a [`SimClient`], a [`SimServer`] or a [`Script`]; [`HttpSim`] runs
-//! many clients and one server over HTTP; [`Weather`] says how their [`Pipe`]s behave, and [`Faults`] what breaks; the [`Trace`] has a hash for comparing runs and a transcript for reading them, which
-//! [`assert_transcript_file`] compares with the one that is expected.
+//! many clients and one server over HTTP; [`Weather`] says how their [`Pipe`]s behave, and [`Faults`] what breaks; the
+//! [`Trace`] has a hash for comparing runs and a transcript for reading them, which [`assert_transcript_file`] compares
+//! with the one that is expected.
 
 #![forbid(unsafe_code)]
 
 mod client;
 mod clock;
+mod ends;
 mod http_sim;
 mod movable;
+mod network;
 mod party;
 mod pipe;
 mod random;
+mod scene;
 mod script;
 mod server;
 mod sim;

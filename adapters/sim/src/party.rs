@@ -79,3 +79,71 @@ pub(crate) enum Want {
     /// Nothing more before this.
     Rest(Option<Instant>),
 }
+
+/// What a machine with a program around it does as a party: it has one stream, over which it is moved. `$later` is what
+/// the program will do later.
+macro_rules! machine_as_party {
+    ($machine:ident, $later:ident) => {
+        fn set_time(&mut self, now: Instant) {
+            self.now = now;
+        }
+
+        fn turn(&mut self, log: &mut Log<'_>) -> crate::party::Turn {
+            let is_at_home = matches!(self.machine, $machine::Stdio(_));
+            assert!(is_at_home, "a {} over HTTP is at home in an `HttpSim`", log.side.name());
+            let mut turn = crate::party::Turn::default();
+            loop {
+                match self.next_want(log) {
+                    Want::Open(conn) => {
+                        self.conn = Some(conn);
+                        turn.opens = true;
+                        // Only a client opens a second stream. What it said to the old one must not reach the new one.
+                        if log.side == crate::trace::Side::Client {
+                            return turn;
+                        }
+                    }
+                    Want::Close(_) => turn.closes = Some(crate::party::Closing::Both),
+                    Want::Rest(deadline) => {
+                        turn.deadline = deadline;
+                        return turn;
+                    }
+                }
+            }
+        }
+
+        fn unwritten(&self) -> &[u8] {
+            self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
+        }
+
+        fn wrote(&mut self, count: usize) {
+            if let Some(conn) = self.conn {
+                self.machine.write_done(conn, count, self.now);
+            }
+        }
+
+        fn read(&mut self, bytes: &[u8]) -> usize {
+            self.conn.map_or(0, |conn| crate::movable::give(&mut self.machine, conn, bytes, self.now))
+        }
+
+        fn read_end(&mut self) {
+            if let Some(conn) = self.conn {
+                self.machine.read_eof(conn, self.now);
+            }
+        }
+
+        fn broke(&mut self, why: &windlass::ConnError) {
+            if let Some(conn) = self.conn {
+                self.machine.conn_failed(conn, why.clone(), self.now);
+            }
+        }
+
+        fn timeout(&mut self) {
+            self.machine.handle_timeout(self.now);
+        }
+
+        fn is_idle(&self) -> bool {
+            self.machine.is_idle() && self.$later.is_empty()
+        }
+    };
+}
+pub(crate) use machine_as_party;

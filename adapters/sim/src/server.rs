@@ -13,12 +13,11 @@ use windlass::server::{
     Asking, HandlerError, Invocation, Invoked, Registry, Reply, ReplyTo, ServerConfig, ServerEvent,
 };
 use windlass::{
-    CallError, CloseReason, ConnError, ConnId, Counters, Instant, Json, Machine, Output, RequestKey, RpcError, Seed,
-    SendError, earliest,
+    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RequestKey, RpcError, Seed, SendError,
+    earliest,
 };
 
-use crate::movable::give;
-use crate::party::{Closing, Log, Party, Turn, Want};
+use crate::party::{Log, Party, Want, machine_as_party};
 
 /// A handler: a plain function, run in no time. What it "takes" is virtual; see [`SimContext::take`].
 pub type Handler = Rc<dyn Fn(&mut SimContext<'_>) -> Result<Reply, HandlerError>>;
@@ -120,8 +119,8 @@ impl SimServer {
         Self::of(StdioServer::new(config, registry, &Seed::from_number(seed), Instant::ZERO).into())
     }
 
-    /// The same behind an endpoint of HTTP, for an [`HttpSim`](crate::HttpSim). Such a server has many clients and calls
-    /// none of them; its handlers ask for input.
+    /// The same behind an endpoint of HTTP, for an [`HttpSim`](crate::HttpSim). Such a server has many clients and
+    /// calls none of them; its handlers ask for input.
     pub fn over_http(config: ServerConfig, http: HttpServerConfig, registry: Registry<Handler>, seed: u64) -> Self {
         Self::of(HttpServer::new(config, http, registry, &Seed::from_number(seed), Instant::ZERO).into())
     }
@@ -330,59 +329,5 @@ fn described(request: &Invoked) -> String {
 }
 
 impl Party for SimServer {
-    fn set_time(&mut self, now: Instant) {
-        self.now = now;
-    }
-
-    fn turn(&mut self, log: &mut Log<'_>) -> Turn {
-        assert!(matches!(self.machine, AnyServer::Stdio(_)), "a server over HTTP is at home in an `HttpSim`");
-        let mut turn = Turn::default();
-        loop {
-            match self.next_want(log) {
-                Want::Open(conn) => {
-                    self.conn = Some(conn);
-                    turn.opens = true;
-                }
-                Want::Close(_) => turn.closes = Some(Closing::Both),
-                Want::Rest(deadline) => {
-                    turn.deadline = deadline;
-                    return turn;
-                }
-            }
-        }
-    }
-
-    fn unwritten(&self) -> &[u8] {
-        self.conn.map_or(&[], |conn| self.machine.write_buf(conn))
-    }
-
-    fn wrote(&mut self, count: usize) {
-        if let Some(conn) = self.conn {
-            self.machine.write_done(conn, count, self.now);
-        }
-    }
-
-    fn read(&mut self, bytes: &[u8]) -> usize {
-        self.conn.map_or(0, |conn| give(&mut self.machine, conn, bytes, self.now))
-    }
-
-    fn read_end(&mut self) {
-        if let Some(conn) = self.conn {
-            self.machine.read_eof(conn, self.now);
-        }
-    }
-
-    fn broke(&mut self, why: &ConnError) {
-        if let Some(conn) = self.conn {
-            self.machine.conn_failed(conn, why.clone(), self.now);
-        }
-    }
-
-    fn timeout(&mut self) {
-        self.machine.handle_timeout(self.now);
-    }
-
-    fn is_idle(&self) -> bool {
-        self.machine.is_idle() && self.scheduled.is_empty()
-    }
+    machine_as_party!(AnyServer, scheduled);
 }

@@ -1,18 +1,16 @@
 //! Two parties, two pipes, one clock.
 
-use std::time::Duration;
-
 use windlass::client::ClientConfig;
 use windlass::{ConnError, ConnErrorKind, Instant, earliest};
 
 use crate::client::SimClient;
-use crate::clock::{self, MOST_STEPS_AT_ONCE, World};
-use crate::party::{Closing, Log, Party, Turn};
-use crate::random::Random;
+use crate::clock::{World, under_the_clock};
+use crate::party::{Closing, Party, Turn};
+use crate::scene::Scene;
 use crate::script::Script;
 use crate::server::SimServer;
 use crate::stream::Stream;
-use crate::trace::{Side, Trace};
+use crate::trace::Side;
 use crate::weather::Weather;
 
 /// A client and a server in one process, under one virtual clock.
@@ -24,15 +22,11 @@ pub struct Sim<C, S> {
     pub client: C,
     /// The server's end.
     pub server: S,
-    now: Instant,
-    weather: Weather,
-    random: Random,
-    trace: Trace,
+    scene: Scene,
     restart: Box<dyn FnMut() -> S>,
     stream: Stream,
     deadlines: [Option<Instant>; 2],
     streams: u32,
-    steps_at_once: u32,
 }
 
 impl Sim<SimClient, SimServer> {
@@ -62,36 +56,19 @@ impl Sim<Script, SimServer> {
 impl<C: Party, S: Party> Sim<C, S> {
     /// Any two parties.
     pub fn of(seed: u64, weather: Weather, client: C, mut server: impl FnMut() -> S + 'static) -> Self {
-        let mut random = Random::new(seed);
+        let mut scene = Scene::new(seed, weather);
         Self {
             client,
             server: server(),
-            now: Instant::ZERO,
-            trace: Trace::default(),
+            stream: Stream::new(&mut scene),
+            scene,
             restart: Box::new(server),
-            stream: Stream::new(&weather, &mut random),
-            weather,
-            random,
             deadlines: [None; 2],
             streams: 0,
-            steps_at_once: 0,
         }
     }
 
-    /// The virtual time.
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// What happened so far.
-    pub fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
-    /// What happened so far, for a person to read.
-    pub fn transcript(&self) -> &str {
-        self.trace.transcript()
-    }
+    under_the_clock!();
 
     /// How many streams the client has asked for.
     pub fn streams(&self) -> u32 {
@@ -101,36 +78,12 @@ impl<C: Party, S: Party> Sim<C, S> {
     /// Changes the weather for what is written from now on.
     pub fn set_weather(&mut self, weather: Weather) {
         self.stream.set_weather(&weather);
-        self.weather = weather;
-    }
-
-    /// Runs until nothing is on its way. Timers fire only as far as time moves for arrivals; no time is waited out.
-    pub fn settle(&mut self) {
-        clock::settle(self);
-    }
-
-    /// Runs until nothing is on its way and no timer is armed, however long that takes.
-    ///
-    /// # Panics
-    ///
-    /// If that takes more than a virtual week: something then re-arms its timer for ever, as keep-alive does.
-    pub fn run_until_idle(&mut self) {
-        clock::run_until_idle(self);
-    }
-
-    /// Runs for so much virtual time.
-    pub fn run_for(&mut self, time: Duration) {
-        clock::run_for(self, time);
-    }
-
-    /// Runs until a condition holds; false if it does not when everything is idle.
-    pub fn run_until(&mut self, condition: impl FnMut(&mut Self) -> bool) -> bool {
-        clock::run_until(self, condition)
+        self.scene.weather = weather;
     }
 
     /// Breaks the stream under both sides.
     pub fn cut(&mut self) {
-        self.stream.cut(self.now);
+        self.stream.cut(self.scene.now);
         for side in [Side::Client, Side::Server] {
             self.tell_of_break(side);
         }
@@ -155,12 +108,8 @@ impl<C: Party, S: Party> Sim<C, S> {
     }
 
     fn turn(&mut self, side: Side) -> bool {
-        let mut log = Log { trace: &mut self.trace, side, name: side.name(), now: self.now };
-        let party: &mut dyn Party = match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        };
-        let Turn { opens, closes, deadline } = party.turn(&mut log);
+        let mut log = self.scene.log(side, side.name());
+        let Turn { opens, closes, deadline } = party(&mut self.client, &mut self.server, side).turn(&mut log);
         self.deadlines[side as usize] = deadline;
         if opens && side == Side::Client {
             self.open();
@@ -174,17 +123,16 @@ impl<C: Party, S: Party> Sim<C, S> {
     fn open(&mut self) {
         self.streams += 1;
         if self.streams > 1 {
-            self.trace.saw(Side::Client, Side::Client.name(), "asks for another stream", self.now);
+            self.scene.trace.saw(Side::Client, Side::Client.name(), "asks for another stream", self.scene.now);
             for side in [Side::Client, Side::Server] {
-                self.trace.ended(side, None, self.now);
+                self.scene.trace.ended(side, None, self.scene.now);
             }
             self.server = (self.restart)();
-            self.server.set_time(self.now);
-            self.stream = Stream::new(&self.weather, &mut self.random);
+            self.server.set_time(self.scene.now);
+            self.stream = Stream::new(&mut self.scene);
         }
-        let refused = self.weather.faults.refused;
-        if refused > 0 && self.random.one_in(refused) {
-            self.stream.close(Side::Client, Closing::Both, self.now);
+        if self.scene.refuse() {
+            self.stream.close(Side::Client, Closing::Both, self.scene.now);
             self.client.broke(&ConnError::new(ConnErrorKind::NotOpened, "the stream was refused"));
         }
     }
@@ -193,25 +141,22 @@ impl<C: Party, S: Party> Sim<C, S> {
     fn write(&mut self, side: Side) -> bool {
         let mut moved = false;
         loop {
-            let party: &mut dyn Party = match side {
-                Side::Client => &mut self.client,
-                Side::Server => &mut self.server,
-            };
+            let party = party(&mut self.client, &mut self.server, side);
             let bytes = party.unwritten();
-            let count = self.stream.write(side, bytes, self.now);
+            let count = self.stream.write(side, bytes, self.scene.now);
             if count == 0 {
                 return moved;
             }
-            self.trace.wrote(side, None, &bytes[..count], self.now);
+            self.scene.trace.wrote(side, None, &bytes[..count], self.scene.now);
             party.wrote(count);
             moved = true;
         }
     }
 
     fn close(&mut self, side: Side, closing: Closing) -> bool {
-        let first = self.stream.close(side, closing, self.now);
+        let first = self.stream.close(side, closing, self.scene.now);
         if first {
-            self.trace.ended(side, None, self.now);
+            self.scene.trace.ended(side, None, self.scene.now);
         }
         first
     }
@@ -221,19 +166,16 @@ impl<C: Party, S: Party> Sim<C, S> {
         if self.tell_of_break(side) {
             return true;
         }
-        let party: &mut dyn Party = match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        };
-        if let Some(bytes) = self.stream.arrived(side, self.now) {
+        let party = party(&mut self.client, &mut self.server, side);
+        if let Some(bytes) = self.stream.arrived(side, self.scene.now) {
             let count = party.read(bytes);
             if count > 0 {
-                self.trace.read(side, None, &bytes[..count], self.now);
+                self.scene.trace.read(side, None, &bytes[..count], self.scene.now);
                 self.stream.take(side, count);
             }
             return count > 0;
         }
-        let ends = self.stream.ends_for(side, self.now);
+        let ends = self.stream.ends_for(side, self.scene.now);
         if ends {
             party.read_end();
         }
@@ -241,28 +183,26 @@ impl<C: Party, S: Party> Sim<C, S> {
     }
 
     fn tell_of_break(&mut self, side: Side) -> bool {
-        let breaks = self.stream.breaks_for(side, self.now);
+        let breaks = self.stream.breaks_for(side, self.scene.now);
         if breaks {
-            self.party(side).broke(&ConnError::new(ConnErrorKind::Broken, "the stream was cut"));
+            party(&mut self.client, &mut self.server, side)
+                .broke(&ConnError::new(ConnErrorKind::Broken, "the stream was cut"));
         }
         breaks
     }
+}
 
-    fn party(&mut self, side: Side) -> &mut dyn Party {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
+/// The one of the two that is on this side.
+fn party<'a>(client: &'a mut dyn Party, server: &'a mut dyn Party, side: Side) -> &'a mut dyn Party {
+    match side {
+        Side::Client => client,
+        Side::Server => server,
     }
 }
 
 impl<C: Party, S: Party> World for Sim<C, S> {
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    fn transcript(&self) -> &str {
-        self.trace.transcript()
+    fn scene(&self) -> &Scene {
+        &self.scene
     }
 
     /// Both take a turn, write, and are given what has arrived.
@@ -274,17 +214,16 @@ impl<C: Party, S: Party> World for Sim<C, S> {
         for side in [Side::Client, Side::Server] {
             moved |= self.deliver(side);
         }
-        self.steps_at_once += 1;
-        assert!(self.steps_at_once < MOST_STEPS_AT_ONCE, "going in circles at {:?}:\n{}", self.now, self.transcript());
+        self.scene.count_step();
         moved
     }
 
     fn fire(&mut self) -> bool {
         let mut fired = false;
         for side in [Side::Client, Side::Server] {
-            if self.deadlines[side as usize].take_if(|deadline| *deadline <= self.now).is_some() {
-                self.trace.woke(side, self.now);
-                self.party(side).timeout();
+            if self.deadlines[side as usize].take_if(|deadline| *deadline <= self.scene.now).is_some() {
+                self.scene.trace.woke(side, self.scene.now);
+                party(&mut self.client, &mut self.server, side).timeout();
                 fired = true;
             }
         }
@@ -296,15 +235,12 @@ impl<C: Party, S: Party> World for Sim<C, S> {
     }
 
     fn next_arrival(&self) -> Option<Instant> {
-        self.stream.next_arrival(self.now)
+        self.stream.next_arrival(self.scene.now)
     }
 
     fn set_time(&mut self, now: Instant) {
-        if now > self.now {
-            self.steps_at_once = 0;
-        }
-        self.now = self.now.max(now);
-        self.client.set_time(self.now);
-        self.server.set_time(self.now);
+        self.scene.set_time(now);
+        self.client.set_time(self.scene.now);
+        self.server.set_time(self.scene.now);
     }
 }

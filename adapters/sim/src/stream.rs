@@ -4,7 +4,7 @@ use windlass::Instant;
 
 use crate::party::Closing;
 use crate::pipe::Pipe;
-use crate::random::Random;
+use crate::scene::Scene;
 use crate::trace::Side;
 use crate::weather::Weather;
 
@@ -21,9 +21,9 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(weather: &Weather, random: &mut Random) -> Self {
+    pub(crate) fn new(scene: &mut Scene) -> Self {
         Self {
-            toward: [(); 2].map(|()| Pipe::new(weather.clone(), random.fork())),
+            toward: [(); 2].map(|()| Pipe::new(scene.weather.clone(), scene.random.fork())),
             told_end: [false; 2],
             wrote_end: [false; 2],
             broken: false,

@@ -17,7 +17,7 @@ use crate::net::HttpListener;
 use crate::shared::{Turn, Turned};
 
 /// After this many rounds without waiting, others get a turn on the thread.
-const FAIR_ROUNDS: u32 = 32;
+pub(super) const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over.
 pub(super) async fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) {

@@ -7,20 +7,15 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant as StdInstant};
+use std::time::Instant as StdInstant;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
+use super::driver::FAIR_ROUNDS;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::hub::Interest;
 use crate::net::HttpListener;
 use crate::shared::{Turn, Turned};
-
-/// After this many rounds without waiting, others get a turn on the thread.
-const FAIR_ROUNDS: u32 = 32;
-
-/// How long to wait when the system has no descriptor for another client.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// What the driver of a machine does about its connections.
 pub(super) struct Network<R: Runtime> {
@@ -29,7 +24,8 @@ pub(super) struct Network<R: Runtime> {
     door: Option<Door<R>>,
 }
 
-/// When the driver will look by itself, in microseconds. Whoever takes a turn in its place wakes it if that is too late.
+/// When the driver will look by itself, in microseconds. Whoever takes a turn in its place wakes it if that is too
+/// late.
 struct Armed(AtomicU64);
 
 impl Armed {
@@ -103,7 +99,7 @@ impl<R: Runtime> Door<R> {
     }
 
     fn rest(&mut self, context: &mut Context<'_>) -> bool {
-        let pause = self.pause.insert(R::sleep_until(StdInstant::now() + PAUSE));
+        let pause = self.pause.insert(R::sleep_until(StdInstant::now() + HttpListener::PAUSE));
         pause.as_mut().poll(context).is_ready()
     }
 }

@@ -15,12 +15,12 @@ use super::driver::drive;
 use super::driver::drive_listening;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::completion::Slot;
-use crate::endpoint::{Connector, Endpoint};
+use crate::context::{Context, ResourceRequest, arguments};
+use crate::endpoint::Endpoint;
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
 use crate::server::{
-    Context, ResourceRequest, Responding, ServerAction, ServerCore, ServerSettings, arguments, server_handle,
-    server_settings, start_call,
+    Clients, Responding, ServerAction, ServerCore, ServerSettings, server_handle, server_settings, start_call,
 };
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{Error, ServeError};
@@ -222,7 +222,7 @@ impl<R: Runtime> ServerBuilder<R> {
         let wakeup = Arc::new(Wakeup::default());
         let wake = wakeup.clone();
         let wake = Arc::new(move || wake.wake());
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
+        let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         Ok(Server { core, runtime: PhantomData })
@@ -245,11 +245,11 @@ impl<R: Runtime> ServerBuilder<R> {
     /// When the system has no entropy to give.
     #[cfg(feature = "http")]
     pub fn start_http(self, listener: HttpListener) -> io::Result<Server<R>> {
-        let http = self.settings.http_for(&listener);
+        let clients = self.settings.clients_of(&listener);
         let wakeup = Arc::new(Wakeup::default());
         let wake = wakeup.clone();
         let wake = Arc::new(move || wake.wake());
-        let core = ServerCore::on_network(self.settings, http, Manners::LeaveCrowdsToDriver, wake)?;
+        let core = ServerCore::new(self.settings, clients, Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive_listening::<R, _>(driven, wakeup, listener.held_by(&core.ending())));
         Ok(Server { core, runtime: PhantomData })

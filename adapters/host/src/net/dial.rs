@@ -58,15 +58,15 @@ impl DialOptions {
         Self { proxy, ..self }
     }
 
-    /// How long it may take until a connection can be used: the lookup of its name, all its addresses, the proxy and the
-    /// TLS handshake together. Half a minute unless this is called.
+    /// How long it may take until a connection can be used: the lookup of its name, all its addresses, the proxy and
+    /// the TLS handshake together. Half a minute unless this is called.
     #[must_use]
     pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
         Self { connect_timeout, ..self }
     }
 
-    /// Reaches the server through a Unix socket. The host in its URL is then only what it is called by, in `Host` and in
-    /// its certificate; proxies are not used.
+    /// Reaches the server through a Unix socket. The host in its URL is then only what it is called by, in `Host` and
+    /// in its certificate; proxies are not used.
     #[must_use]
     pub fn unix_socket(self, path: impl Into<PathBuf>) -> Self {
         Self { unix_socket: Some(path.into()), ..self }

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::dialing::nobody_listens;
 use super::tls::ServerTls;
@@ -44,14 +45,17 @@ enum Listener {
 }
 
 impl HttpListener {
+    /// How long to wait when the system has no descriptor for another client.
+    pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+
     /// Listens on an address: `127.0.0.1:8080`, or port 0 for any that is free.
     ///
     /// # Errors
     ///
     /// When the address is taken or is not one of this machine's.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        // A server that is started again must not wait for the connections of the last one to be forgotten; the standard
-        // library sets SO_REUSEADDR for that.
+        // A server that is started again must not wait for the connections of the last one to be forgotten; the
+        // standard library sets SO_REUSEADDR for that.
         Self::from_std(TcpListener::bind(address)?)
     }
 
@@ -145,8 +149,8 @@ impl HttpListener {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if there is none. Anything else, such as too many open files, is likely to come again at once: pause
-    /// for a moment.
+    /// `WouldBlock` if there is none. Anything else, such as too many open files, is likely to come again at once: wait
+    /// for a [pause](Self::PAUSE).
     pub(crate) fn accept(&self) -> io::Result<Wire> {
         loop {
             let tls = self.tls.as_ref();

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::dial::Wake;
 
-/// Lookups at a time. A name that does not resolve holds its thread for the resolver's own timeout, up to half a minute;
-/// beyond this number others wait for their turn.
+/// Lookups at a time. A name that does not resolve holds its thread for the resolver's own timeout, up to half a
+/// minute; beyond this number others wait for their turn.
 const THREADS: usize = 8;
 
 /// The addresses of a name, as soon as they are known. Dropping it gives up the lookup, if that has not begun.

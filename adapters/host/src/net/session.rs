@@ -1,4 +1,5 @@
-//! A TLS session between a socket and a machine. It holds one read's worth of the peer's bytes at most, and 64 KiB of ours.
+//! A TLS session between a socket and a machine. It holds one read's worth of the peer's bytes at most, and 64 KiB of
+//! ours.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;

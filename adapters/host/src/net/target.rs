@@ -76,8 +76,8 @@ impl HttpTarget {
         self
     }
 
-    /// Changes how connections are made: whom to trust, which proxy, how long to try. It takes the place of all that was said
-    /// before, and of the proxies that the environment names; `with_tls` keeps them.
+    /// Changes how connections are made: whom to trust, which proxy, how long to try. It takes the place of all that
+    /// was said before, and of the proxies that the environment names; `with_tls` keeps them.
     #[must_use]
     pub fn dial(mut self, dial: DialOptions) -> Self {
         self.dial = dial;

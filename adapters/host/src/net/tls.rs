@@ -18,7 +18,8 @@ const PROTOCOL: &[u8] = b"http/1.1";
 /// How a client secures its connections: whom it trusts and what it shows.
 ///
 /// Trusted is whom the platform trusts; where the variables `SSL_CERT_FILE` or `SSL_CERT_DIR` are set, those whom they
-/// name instead. The certificates are read once, at the first secured connection, and shared by clones of these options.
+/// name instead. The certificates are read once, at the first secured connection, and shared by clones of these
+/// options.
 ///
 /// ```
 /// use windlass_host::{DialOptions, TlsOptions};

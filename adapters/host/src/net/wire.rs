@@ -10,9 +10,9 @@
 //! What a driver does:
 //!
 //! 1. Watch [`Wire::socket`], for both directions; whenever a call returns, compare the pointer and watch anew.
-//! 2. Ask [`Wire::interest`]. For each direction that it names, call [`read`](Wire::read) or [`write`](Wire::write) when
-//!    the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`, call
-//!    `read` without waiting.
+//! 2. Ask [`Wire::interest`]. For each direction that it names, call [`read`](Wire::read) or [`write`](Wire::write)
+//!    when the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`,
+//!    call `read` without waiting.
 //! 3. At [`Wire::deadline`], and when `wake` was called, call [`advance`](Wire::advance).
 //!    Do so right after `dial` as well. All calls for one wire take the same clock.
 //! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
@@ -79,7 +79,8 @@ pub(crate) struct Readiness {
 }
 
 impl Wire {
-    /// Begins to connect. Call [`advance`](Self::advance) at once: nothing is done before. `wake` is called, from any thread, when [`advance`](Self::advance) is to be.
+    /// Begins to connect. Call [`advance`](Self::advance) at once: nothing is done before. `wake` is called, from any
+    /// thread, when [`advance`](Self::advance) is to be.
     pub(crate) fn dial(address: Address, options: &Arc<DialOptions>, clock: Clock, wake: Wake) -> Self {
         let deadline = clock.now() + options.connect_timeout;
         let proxy = match options.unix_socket {
@@ -230,7 +231,8 @@ impl Wire {
         }
     }
 
-    /// Writes all that goes, and goes on with whatever has to be written first. What the machine has to know, it is told.
+    /// Writes all that goes, and goes on with whatever has to be written first. What the machine has to know, it is
+    /// told.
     ///
     /// # Errors
     ///
@@ -312,8 +314,8 @@ impl Wire {
             return Ok(false);
         }
         if handshaking {
-            // What waited for the handshake goes now. Drivers do not look again at what they could not write before, and
-            // `WouldBlock` from a first read would have them wait for a peer that waits for us.
+            // What waited for the handshake goes now. Drivers do not look again at what they could not write before,
+            // and `WouldBlock` from a first read would have them wait for a peer that waits for us.
             if !stream.is_handshaking() {
                 let _ = self.write_open(machine, conn, clock);
             }

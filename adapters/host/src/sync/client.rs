@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 #[cfg(feature = "http")]
 use windlass::SendError;
-use windlass::client::{CallId, CallOptions, InputResponse, Peer, ServerNotification};
+use windlass::client::{CallId, InputResponse, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use super::Drive;
 use super::engine::Engine;
 use super::pool::Pool;
-use crate::client::{Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_settings, no_handler};
+use crate::client::{
+    Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_handle, client_settings, no_handler,
+};
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
 #[cfg(feature = "http")]
@@ -69,46 +71,7 @@ impl<D: Drive> Client<D> {
         ClientBuilder { settings: ClientSettings::new(name, version), drive: std::marker::PhantomData }
     }
 
-    /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
-    #[must_use]
-    pub fn with_timeout(&self, timeout: Duration) -> Self {
-        let mut client = self.clone();
-        client.style.options.timeout = Some(timeout);
-        client
-    }
-
-    /// The same connection, with progress on calls made through this handle reported to `handler`. It is called where
-    /// the connection is driven: do not block in it.
-    #[must_use]
-    pub fn on_progress(&self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) -> Self {
-        let mut client = self.clone();
-        client.style.on_progress(handler);
-        client
-    }
-
-    /// The same connection, with other options for calls made through this handle.
-    #[must_use]
-    pub fn with_options(&self, options: CallOptions) -> Self {
-        let mut client = self.clone();
-        client.style.options = options;
-        client
-    }
-
-    /// What is known of the server.
-    pub fn peer(&self) -> Arc<Peer> {
-        // A handle is given out when the connection is ready, so the peer is known.
-        self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
-    }
-
-    /// What was ignored so far: answers that came late, lines that were no messages.
-    pub fn counters(&self) -> windlass::Counters {
-        self.core.counters()
-    }
-
-    /// Why the connection is over, if it is.
-    pub fn closed(&self) -> Option<CloseReason> {
-        self.core.closed()
-    }
+    client_handle!();
 
     /// Calls a tool with arguments that serialise as an object.
     pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
@@ -298,7 +261,8 @@ impl<D: Drive> ClientBuilder<D> {
     }
 
     /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
-    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no sessions.
+    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no
+    /// sessions.
     ///
     /// # Errors
     ///

@@ -23,7 +23,8 @@ use super::attend::Post;
 use super::habits::Habits;
 use super::pool::Pool;
 use super::server::{DrivenServer, Handler};
-use crate::server::{Cancellation, Context, Responding, ServerAction, panicked};
+use crate::context::{Cancellation, Context};
+use crate::server::{Responding, ServerAction, panicked};
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);

@@ -17,9 +17,6 @@ const DOOR: u64 = u64::MAX;
 /// How often one connection is read before the others get their turn.
 const FAIR_READS: usize = 16;
 
-/// How long to wait when the system has no descriptor for another client.
-const PAUSE: Duration = Duration::from_millis(100);
-
 /// What is known of the connections between one waiting and the next.
 #[derive(Default)]
 pub(super) struct Network {
@@ -125,7 +122,7 @@ impl Network {
                 }
                 // Too many open files, most likely. Clients that leave make room.
                 Err(_) => {
-                    self.paused_until = Some(Instant::now() + PAUSE);
+                    self.paused_until = Some(Instant::now() + HttpListener::PAUSE);
                     return;
                 }
             }

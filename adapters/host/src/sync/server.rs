@@ -13,12 +13,11 @@ use super::Drive;
 use super::attend::Post;
 use super::crew::Crew;
 use crate::completion::Slot;
-use crate::endpoint::{Connector, Endpoint};
+use crate::context::{Context, ResourceRequest, arguments};
+use crate::endpoint::Endpoint;
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
-use crate::server::{
-    Context, ResourceRequest, ServerCore, ServerSettings, arguments, server_handle, server_settings, start_call,
-};
+use crate::server::{Clients, ServerCore, ServerSettings, server_handle, server_settings, start_call};
 use crate::shared::{Driven, Manners, driven_by_hub};
 use crate::thread_waker::park_until;
 use crate::{Error, ServeError};
@@ -215,7 +214,7 @@ impl<D: Drive> ServerBuilder<D> {
     fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
-        let core = ServerCore::new(self.settings, Connector::from(endpoint), Manners::AlwaysWrite, wake)?;
+        let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::AlwaysWrite, wake)?;
         let crew = Crew::new(Post::new(drive, Arc::new(DrivenServer { core: core.clone() })));
         Ok(Server { core, crew })
     }
@@ -231,8 +230,8 @@ impl<D: Drive> ServerBuilder<D> {
         server.wait_closed()
     }
 
-    /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by its
-    /// names.
+    /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by
+    /// its names.
     ///
     /// # Errors
     ///
@@ -247,10 +246,10 @@ impl<D: Drive> ServerBuilder<D> {
 
     #[cfg(feature = "http")]
     fn set_up_http(self, listener: HttpListener) -> io::Result<Server<D>> {
-        let http = self.settings.http_for(&listener);
+        let clients = self.settings.clients_of(&listener);
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
-        let core = ServerCore::on_network(self.settings, http, Manners::AlwaysWrite, wake)?;
+        let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
         let driven = Arc::new(DrivenServer { core: core.clone() });
         let listener = listener.held_by(&core.ending());
         Ok(Server { core, crew: Crew::new(Post::listening(drive, driven, listener)) })
