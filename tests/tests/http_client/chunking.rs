@@ -29,7 +29,9 @@ fn talk(legacy: bool, bytes: &[u8], chunk: usize) -> (Vec<String>, Vec<String>) 
     let call = talk.request();
     talk.chunk = chunk;
     talk.raw(call.conn, bytes);
-    talk.cut(&call);
+    if talk.is_open(call.conn) {
+        talk.cut(&call);
+    }
     talk.chunk = usize::MAX;
     talk.pass(std::time::Duration::from_secs(100));
     talk.close();

@@ -37,12 +37,15 @@ const ENDLESS: [(&str, &str); 7] = [
     ("", "header-less\n"),
 ];
 
-/// Says more of something than anybody wants to hear.
+/// Says more of something than anybody wants to hear, for as long as somebody listens.
+#[track_caller]
 fn endlessly(talk: &mut Talk, request: &Request, (start, part): (&str, &str)) {
     talk.lines(request, &format!("{start}{part}"));
     let parts = part.repeat(TOO_MUCH / 20);
     for _ in 0..20 {
-        talk.lines(request, &parts);
+        if talk.is_open(request.conn) {
+            talk.lines(request, &parts);
+        }
     }
 }
 

@@ -109,7 +109,7 @@ fn an_answer_that_breaks_off_says_nothing_either() {
     talk.lines(&probe, ": nothing\n\n");
     talk.end(&probe);
     assert_eq!(talk.request().says(), "initialize");
-    talk.close();
+    talk.close_down();
 }
 
 #[test]
