@@ -130,8 +130,7 @@ fn a_whole_session_at_every_size() {
         talk.initialized(&initialize, "2025-11-25", Some("s"));
         let get = talk.request();
         talk.stream(&get);
-        let announcement = talk.request();
-        talk.plain(&announcement, 202, "");
+        talk.announced();
         talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
         talk.call::<CallTool>(&CallToolParams::new("echo"));
         let call = talk.request();

@@ -18,6 +18,9 @@ use windlass_tests::wires::{self, Direction};
 
 pub(crate) const URL: &str = "http://server:3000/mcp";
 
+/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
+pub(crate) const THOUGHT: Duration = Duration::from_secs(1);
+
 /// A request that the client made, and the connection that it came on.
 #[derive(Debug)]
 pub(crate) struct Request {
@@ -95,6 +98,13 @@ pub(crate) fn http() -> HttpClientConfig {
     HttpClientConfig::new(URL).unwrap()
 }
 
+/// For clients that do not want to hear what a legacy server says unasked.
+pub(crate) fn without_listener() -> HttpClientConfig {
+    let mut http = http();
+    http.listen = false;
+    http
+}
+
 impl Talk {
     pub(crate) fn new(config: ClientConfig, http: HttpClientConfig) -> Self {
         let mut talk = Self {
@@ -117,64 +127,6 @@ impl Talk {
         };
         talk.run();
         talk
-    }
-
-    /// A modern client that is ready, against a server with tools, resources and prompts.
-    pub(crate) fn modern() -> Self {
-        Self::modern_with(config(), http())
-    }
-
-    pub(crate) fn modern_with(config: ClientConfig, http: HttpClientConfig) -> Self {
-        let mut talk = Self::new(config, http);
-        let probe = talk.request();
-        talk.json(&probe, 200, &probe.result(DISCOVERED));
-        assert!(talk.client.peer().is_some(), "{}", talk.transcript);
-        talk
-    }
-
-    /// A legacy client that is ready, without a listening stream.
-    pub(crate) fn legacy() -> Self {
-        let mut http = http();
-        http.listen = false;
-        Self::legacy_with(config(), http, "2025-11-25", Some("s1"))
-    }
-
-    pub(crate) fn legacy_with(
-        mut config: ClientConfig,
-        http: HttpClientConfig,
-        version: &str,
-        session: Option<&str>,
-    ) -> Self {
-        config.negotiation = windlass::client::Negotiation::Legacy;
-        let listen = http.listen;
-        let mut talk = Self::new(config, http);
-        let initialize = talk.request();
-        assert_eq!(initialize.says(), "initialize");
-        talk.initialized(&initialize, version, session);
-        if listen {
-            let get = talk.request();
-            assert_eq!(get.head.method, "GET");
-            talk.plain(&get, 405, "");
-        }
-        let announcement = talk.request();
-        assert_eq!(announcement.says(), "notifications/initialized");
-        talk.plain(&announcement, 202, "");
-        talk
-    }
-
-    /// The client asks once more what the server speaks: nothing has changed.
-    #[track_caller]
-    pub(crate) fn still_modern(&mut self) {
-        let probe = self.request_for("server/discover");
-        self.json(&probe, 200, &probe.result(DISCOVERED));
-    }
-
-    /// Answers `initialize`.
-    #[track_caller]
-    pub(crate) fn initialized(&mut self, initialize: &Request, version: &str, session: Option<&str>) {
-        let body = initialize.result(&initialize_result(version));
-        let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
-        self.say(initialize, 200, &format!("Content-Type: application/json\r\n{session}"), Some(&body));
     }
 
     /// The next request that the client made.
