@@ -29,17 +29,15 @@ fn echo_of(outcome: Result<super::adapter::model::CallToolResult, Error>) -> Str
     outcome.unwrap().text_content()
 }
 
-step!(connected(server: &HandWritten, outcome: &mut Option<Client>), {
+step!(connected(server: &HandWritten) -> Client, {
     let builder = in_era(Negotiation::Legacy).configure(|config| config.limits.message_bytes = LIMIT);
-    *outcome = Some(wait!(builder.connect(target(server))).unwrap());
+    wait!(builder.connect(target(server))).unwrap()
 });
 
 // A call is not answered in time; its connection is given up, and no other call is held up.
 step!(times_out(ugliness: Ugliness), {
     let server = HandWritten::start(ugliness);
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let waiting = client.clone();
     let waiting = start!({
         let started = Instant::now();
@@ -60,9 +58,7 @@ step!(times_out(ugliness: Ugliness), {
 // A call fails before its time is up, with an error that says `clearly` what is wrong; its connection is given up.
 step!(fails(ugliness: Ugliness, clearly: &[&str]), {
     let server = HandWritten::start(ugliness);
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let started = Instant::now();
     let error = wait!(client.with_timeout(LONG).call_tool("ugly", json!({}))).unwrap_err();
     assert!(started.elapsed() < LONG / 3, "{:?}: {error}", started.elapsed());
