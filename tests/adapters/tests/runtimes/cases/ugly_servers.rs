@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use windlass_tests::hand_written::answer;
 
 use super::adapter::client::Negotiation;
 use super::adapter::{CallError, Client, Error, HttpTarget};
 use super::eras::{ERAS, in_era};
-use crate::http_server::{HandWritten, Ugliness, hang_up, reset, say, say_forever, say_json, stall};
+use crate::http_server::{HandWritten, Ugliness, hang_up, reset, say, say_forever, stall};
 
 /// How long a call may take that is never answered.
 const SHORT: Duration = Duration::from_millis(150);
@@ -205,7 +206,8 @@ case!(an_answer_beyond_the_limit_is_refused, {
         |stream, id| {
             let text = "x".repeat(4 * LIMIT);
             let result = json!({"content": [{"type": "text", "text": text}]});
-            say_json(stream, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+            // The client need not hear all of it.
+            let _ = answer(stream, id, result);
         },
         &["longer than 65536 bytes"]
     ))
