@@ -3,7 +3,7 @@
 
 #![cfg(all(target_os = "linux", feature = "ureq"))]
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,7 @@ use windlass_blocking::client::Negotiation;
 use windlass_blocking::model::{CallTool, CallToolParams, ProtocolVersion};
 use windlass_blocking::ureq::Agent;
 use windlass_blocking::{CallError, Challenge, Client, Error, HttpTarget, through_ureq};
+use windlass_tests::hand_written::{answer, read_request, respond};
 
 /// Requests that the server makes on one stream.
 const PINGS: usize = 5000;
@@ -192,16 +193,17 @@ impl State {
 
     fn converse(&self, stream: &TcpStream) -> io::Result<()> {
         let mut reader = BufReader::new(stream);
-        while let Some((authorization, message)) = read_request(&mut reader)? {
-            if self.wants_credentials && authorization.as_deref() != Some("Bearer right") {
-                say(stream, "401 Unauthorized", "WWW-Authenticate: Bearer realm=\"tea\"\r\n", "no")?;
+        while let Some(request) = read_request(&mut reader)? {
+            let message = &request.message;
+            if self.wants_credentials && request.header("Authorization") != Some("Bearer right") {
+                respond(stream, "401 Unauthorized", "WWW-Authenticate: Bearer realm=\"tea\"\r\n", "no")?;
                 continue;
             }
             let id = &message["id"];
             let name = message["params"]["name"].as_str().unwrap_or_default();
             match message["method"].as_str() {
                 None => self.take_answer(stream)?,
-                Some(_) if id.is_null() => say(stream, "202 Accepted", "", "")?,
+                Some(_) if id.is_null() => respond(stream, "202 Accepted", "", "")?,
                 Some("server/discover") => {
                     answer(stream, id, json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}))?;
                 }
@@ -246,7 +248,7 @@ impl State {
         self.answers.fetch_add(1, Ordering::SeqCst);
         drop(self.gate.opened.wait_while(self.gate.open.lock().unwrap(), |open| !*open).unwrap());
         self.taken.fetch_add(1, Ordering::SeqCst);
-        say(stream, "202 Accepted", "", "")
+        respond(stream, "202 Accepted", "", "")
     }
 }
 
@@ -258,36 +260,6 @@ fn pour(mut stream: &TcpStream) -> io::Result<()> {
     loop {
         stream.write_all(much.as_bytes())?;
     }
-}
-
-/// The next request: its credentials, and its message.
-fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Option<String>, Value)>> {
-    let (mut authorization, mut length) = (None, 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        match line.trim_end().split_once(": ") {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().unwrap(),
-            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => authorization = Some(value.to_owned()),
-            _ if line == "\r\n" => break,
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok(Some((authorization, serde_json::from_slice(&body).unwrap())))
-}
-
-fn say(mut stream: &TcpStream, status: &str, headers: &str, body: &str) -> io::Result<()> {
-    let length = body.len();
-    stream.write_all(format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{body}").as_bytes())
-}
-
-fn answer(stream: &TcpStream, id: &Value, result: Value) -> io::Result<()> {
-    let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-    say(stream, "200 OK", "Content-Type: application/json\r\n", &body)
 }
 
 fn named(name: &str) -> Value {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use windlass::Machine;
-use windlass::client::{CallOptions, Negotiation};
+use windlass::client::{CallOptions, ClientConfig, Negotiation};
 use windlass::model::{
     CallTool, CallToolParams, EmptyParams, ListTools, PaginatedParams, Ping, ProtocolVersion, SubscriptionFilter,
 };
 
-use crate::talk::{DISCOVERED, Request, Talk, config, http};
+use crate::talk::{DISCOVERED, Request, Talk, config, http, without_listener};
 
 const TOOLS: &str = r#"{"resultType":"complete","tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"do","inputSchema":{"type":"object"}}]}"#;
 
@@ -24,9 +24,7 @@ fn call(talk: &mut Talk, tool: &str) -> (u32, Request) {
 
 /// A client of a modern server that has listed its tools.
 fn modern() -> Talk {
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::modern_with(config(), http);
+    let mut talk = Talk::modern_with(config(), without_listener());
     let (_, listing) = list(&mut talk);
     talk.json(&listing, 200, &listing.result(TOOLS));
     talk
@@ -34,15 +32,14 @@ fn modern() -> Talk {
 
 /// A client of either era, whose server speaks the legacy one and has told its tools.
 fn legacy() -> Talk {
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::new(config(), http);
+    legacy_with(config())
+}
+
+fn legacy_with(config: ClientConfig) -> Talk {
+    let mut talk = Talk::new(config, without_listener());
     let probe = talk.request();
     talk.plain(&probe, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s1"));
     let (_, listing) = list(&mut talk);
     talk.json(&listing, 200, &listing.result(TOOLS));
     talk
@@ -54,12 +51,7 @@ fn becomes_legacy(talk: &mut Talk, session: Option<&str>) {
     let probe = talk.request_for("server/discover");
     assert_eq!(probe.header("mcp-session-id"), None);
     talk.plain(&probe, 400, "Mcp-Session-Id is missing");
-    let initialize = talk.request_for("initialize");
-    assert_eq!((initialize.header("mcp-protocol-version"), initialize.header("mcp-session-id")), (None, None));
-    talk.initialized(&initialize, "2025-06-18", session);
-    let announcement = talk.request();
-    assert_eq!(announcement.says(), "notifications/initialized", "{}", talk.transcript);
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-06-18", session);
 }
 
 #[test]
@@ -233,8 +225,7 @@ fn calls_that_are_made_between_two_questions() {
     assert_eq!(initialize.says(), "initialize");
     talk.no_request();
     talk.initialized(&initialize, "2025-11-25", None);
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.announced();
     for _ in 0..2 {
         let request = talk.request_for("tools/call");
         assert!(!request.body.contains("io.modelcontextprotocol"), "{}", request.body);
@@ -260,9 +251,7 @@ fn a_program_that_wants_one_era_only() {
 fn inputs_and_subscriptions_of_the_old_beginning() {
     let mut config = config();
     config.capabilities = windlass::model::ClientCapabilities::new().with_roots(false);
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::modern_with(config, http);
+    let mut talk = Talk::modern_with(config, without_listener());
     // One call waits for the program's answer, another is a subscription.
     let (asks, nosy) = call(&mut talk, "nosy");
     let needs = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}},"requestState":"x"}"#;
@@ -340,17 +329,7 @@ fn a_legacy_server_that_is_modern_now() {
 fn a_call_that_was_carried_over_can_be_asked_back() {
     let mut config = config();
     config.capabilities = windlass::model::ClientCapabilities::new().with_roots(false);
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::new(config, http);
-    let probe = talk.request();
-    talk.plain(&probe, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
-    let (_, listing) = list(&mut talk);
-    talk.json(&listing, 200, &listing.result(TOOLS));
+    let mut talk = legacy_with(config);
     let (number, look) = call(&mut talk, "look");
     talk.plain(&look, 404, "");
     let initialize = talk.request();
@@ -375,11 +354,7 @@ fn a_legacy_server_that_only_spoke_like_a_modern_one() {
     let mut talk = legacy();
     let (looks, look) = call(&mut talk, "look");
     talk.json(&look, 400, &look.error(-32020, "what?"));
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    assert_eq!(announcement.header("mcp-session-id"), Some("s2"));
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     // It is another session, so what is safe is made again in it.
     let again = talk.request();
     assert_eq!((again.says().as_str(), again.header("mcp-session-id")), ("tools/call", Some("s2")));

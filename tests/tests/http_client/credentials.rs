@@ -195,19 +195,12 @@ fn redirects_stay_within_the_origin() {
 
 #[test]
 fn a_legacy_listener_is_redirected_too() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", None);
-    let get = talk.request();
+    let (mut talk, get) = Talk::at_the_listener(config(), http(), None);
     talk.say(&get, 302, "Location: /stream\r\n", Some(""));
     let get = talk.request();
     assert_eq!(&get.head.target[..], "/stream");
     talk.stream(&get);
-    let announcement = talk.request();
-    assert_eq!(announcement.says(), "notifications/initialized");
-    talk.plain(&announcement, 202, "");
+    talk.announced();
     talk.call::<Ping>(&EmptyParams::new());
     assert_eq!(talk.request().says(), "ping");
     talk.close_down();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::client::{CallOptions, ClientConfig, ClientEvent, Negotiation};
+use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::codec::http1::Headers;
 use windlass::link::http::{ExchangeOutput, Exchanges, HttpOneShot};
 use windlass::model::{
@@ -10,7 +10,7 @@ use windlass::model::{
 };
 use windlass::{Instant, JsonText, Machine, Output};
 
-use crate::talk::{DISCOVERED, Request, Talk, config, http, initialize_result};
+use crate::talk::{DISCOVERED, Request, Talk, config, http, without_listener};
 
 /// Bytes of a message.
 const LIMIT: usize = 1000;
@@ -37,12 +37,15 @@ const ENDLESS: [(&str, &str); 7] = [
     ("", "header-less\n"),
 ];
 
-/// Says more of something than anybody wants to hear.
+/// Says more of something than anybody wants to hear, for as long as somebody listens.
+#[track_caller]
 fn endlessly(talk: &mut Talk, request: &Request, (start, part): (&str, &str)) {
     talk.lines(request, &format!("{start}{part}"));
     let parts = part.repeat(TOO_MUCH / 20);
     for _ in 0..20 {
-        talk.lines(request, &parts);
+        if talk.is_open(request.conn) {
+            talk.lines(request, &parts);
+        }
     }
 }
 
@@ -56,14 +59,10 @@ fn fails_at_once(talk: &mut Talk, number: u32, request: &Request) {
 #[test]
 fn answers_of_both_eras() {
     for endless in ENDLESS {
-        let http = || {
-            let mut http = http();
-            http.listen = false;
-            http
-        };
-        for mut talk in
-            [Talk::modern_with(limited(), http()), Talk::legacy_with(limited(), http(), "2025-11-25", Some("s1"))]
-        {
+        for mut talk in [
+            Talk::modern_with(limited(), http()),
+            Talk::legacy_with(limited(), without_listener(), "2025-11-25", Some("s1")),
+        ] {
             let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
             let request = talk.request();
             talk.stream(&request);
@@ -110,9 +109,7 @@ fn comments_extend_no_deadline() {
 
 #[test]
 fn a_stream_that_was_resumed() {
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::legacy_with(limited(), http, "2025-11-25", Some("s1"));
+    let mut talk = Talk::legacy_with(limited(), without_listener(), "2025-11-25", Some("s1"));
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
     let call = talk.request();
     talk.stream(&call);
@@ -137,15 +134,9 @@ fn a_stream_that_was_resumed() {
 #[test]
 fn the_listening_stream() {
     for endless in ENDLESS {
-        let mut config = limited();
-        config.negotiation = Negotiation::Legacy;
-        let mut talk = Talk::new(config, http());
-        let initialize = talk.request();
-        talk.initialized(&initialize, "2025-11-25", Some("s1"));
-        let get = talk.request();
+        let (mut talk, get) = Talk::at_the_listener(limited(), http(), Some("s1"));
         talk.stream(&get);
-        let announcement = talk.request();
-        talk.plain(&announcement, 202, "");
+        talk.announced();
         talk.lines(&get, "id: 3\n");
         endlessly(&mut talk, &get, endless);
         talk.tells(&format!("! malformed: the message is too long: {SAYS}"));
@@ -164,15 +155,9 @@ fn the_listening_stream() {
 
 #[test]
 fn a_listening_stream_that_is_never_anything_else() {
-    let mut config = limited();
-    config.negotiation = Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", None);
-    let get = talk.request();
+    let (mut talk, get) = Talk::at_the_listener(limited(), http(), None);
     talk.stream(&get);
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.announced();
     endlessly(&mut talk, &get, ENDLESS[0]);
     for wait in [1, 2, 4, 8, 16] {
         talk.pass(Duration::from_secs(wait));
@@ -207,12 +192,7 @@ fn a_subscription() {
 }
 
 fn at_the_oldest() -> (Talk, Request) {
-    let mut talk = Talk::new(limited(), http());
-    let probe = talk.request();
-    talk.plain(&probe, 404, "");
-    let initialize = talk.request();
-    talk.plain(&initialize, 405, "");
-    let get = talk.request();
+    let (mut talk, get) = Talk::at_the_oldest(limited());
     talk.stream(&get);
     (talk, get)
 }
@@ -241,12 +221,7 @@ fn the_oldest_transport_before_it_is_one() {
 #[test]
 fn the_oldest_transport() {
     let (mut talk, get) = at_the_oldest();
-    talk.lines(&get, "event: endpoint\ndata: /messages\n\n");
-    let initialize = talk.request();
-    talk.plain(&initialize, 202, "");
-    talk.event(&get, &initialize.result(&initialize_result("2024-11-05")));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins_at_the_oldest(&get, "/messages");
     let (number, _) = talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
     talk.plain(&ping, 202, "");
@@ -259,12 +234,7 @@ fn the_oldest_transport() {
 #[test]
 fn what_comes_back_for_a_message_is_not_listened_to_for_long() {
     let (mut talk, get) = at_the_oldest();
-    talk.lines(&get, "event: endpoint\ndata: /messages\n\n");
-    let initialize = talk.request();
-    talk.plain(&initialize, 202, "");
-    talk.event(&get, &initialize.result(&initialize_result("2024-11-05")));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins_at_the_oldest(&get, "/messages");
     let (number, _) = talk.call_with::<Ping>(&EmptyParams::new(), &CallOptions::new().timeout(Duration::ZERO));
     talk.client.notify::<RootsListChanged>(&EmptyParams::new(), talk.now).unwrap();
     talk.run();

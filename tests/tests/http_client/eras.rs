@@ -63,10 +63,7 @@ fn refusals_that_say_nothing_about_the_era() {
 #[test]
 fn refusals_that_say_nothing_about_the_transport() {
     for status in [401, 403, 429, 500] {
-        let mut config = config();
-        config.negotiation = Negotiation::Legacy;
-        let mut talk = Talk::new(config, http());
-        let initialize = talk.request();
+        let (mut talk, initialize) = Talk::at_initialize(config(), http());
         talk.plain(&initialize, status, "");
         talk.tells(&format!("! closed: the handshake failed: the server answered with HTTP status {status}"));
         talk.nothing_left();
@@ -109,7 +106,7 @@ fn an_answer_that_breaks_off_says_nothing_either() {
     talk.lines(&probe, ": nothing\n\n");
     talk.end(&probe);
     assert_eq!(talk.request().says(), "initialize");
-    talk.close();
+    talk.close_down();
 }
 
 #[test]
@@ -168,29 +165,16 @@ fn a_cached_verdict_that_is_wrong() {
     talk.close_down();
 }
 
-/// Brings a client to the point where it tries the oldest transport.
-fn at_the_oldest() -> (Talk, crate::talk::Request) {
-    let mut talk = Talk::new(config(), http());
-    let probe = talk.request();
-    talk.plain(&probe, 404, "");
-    let initialize = talk.request();
-    talk.plain(&initialize, 405, "");
-    let get = talk.request();
-    assert_eq!((get.head.method.as_str(), get.header("accept")), ("GET", Some("text/event-stream")));
-    (talk, get)
-}
-
 #[test]
 fn the_oldest_transport() {
-    let (mut talk, get) = at_the_oldest();
+    let (mut talk, get) = Talk::at_the_oldest(config());
     talk.stream(&get);
     talk.lines(&get, "event: endpoint\ndata: /messages?sessionId=1\n\n");
     let initialize = talk.request();
     assert_eq!((initialize.head.target.as_str(), initialize.says().as_str()), ("/messages?sessionId=1", "initialize"));
     talk.plain(&initialize, 202, "Accepted");
     talk.lines(&get, &format!("event: message\ndata: {}\n\n", initialize.result(&initialize_result("2024-11-05"))));
-    let announcement = talk.request();
-    assert_eq!(announcement.says(), "notifications/initialized");
+    let announcement = talk.announcement();
     talk.plain(&announcement, 202, "Accepted");
     let (first, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let list = talk.request();
@@ -212,14 +196,9 @@ fn the_oldest_transport() {
 
 #[test]
 fn the_oldest_transport_ends_with_its_stream() {
-    let (mut talk, get) = at_the_oldest();
+    let (mut talk, get) = Talk::at_the_oldest(config());
     talk.stream(&get);
-    talk.lines(&get, "event: endpoint\ndata: http://server:3000/messages\n\n");
-    let initialize = talk.request();
-    talk.plain(&initialize, 202, "");
-    talk.event(&get, &initialize.result(&initialize_result("2024-11-05")));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins_at_the_oldest(&get, "http://server:3000/messages");
     let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let list = talk.request();
     talk.plain(&list, 202, "");
@@ -231,7 +210,7 @@ fn the_oldest_transport_ends_with_its_stream() {
 #[test]
 fn an_endpoint_elsewhere_is_not_used() {
     for endpoint in ["http://elsewhere/messages", "https://server:3000/messages", "file:///x", "//elsewhere/x"] {
-        let (mut talk, get) = at_the_oldest();
+        let (mut talk, get) = Talk::at_the_oldest(config());
         talk.stream(&get);
         talk.lines(&get, &format!("event: endpoint\ndata: {endpoint}\n\n"));
         talk.tells("the server names an endpoint of another origin, or none");
@@ -242,19 +221,19 @@ fn an_endpoint_elsewhere_is_not_used() {
 #[test]
 fn no_transport_at_all() {
     for status in [404, 405] {
-        let (mut talk, get) = at_the_oldest();
+        let (mut talk, get) = Talk::at_the_oldest(config());
         talk.plain(&get, status, "");
         talk.tells("! closed: the handshake failed: the server answered with HTTP status 405 Method Not Allowed");
         talk.nothing_left();
     }
     // A stream on which nothing comes.
-    let (mut talk, get) = at_the_oldest();
+    let (mut talk, get) = Talk::at_the_oldest(config());
     talk.stream(&get);
     talk.pass(Duration::from_secs(10));
     talk.tells("! closed: the handshake failed");
     talk.nothing_left();
     // An HTML page is not one.
-    let (mut talk, get) = at_the_oldest();
+    let (mut talk, get) = Talk::at_the_oldest(config());
     talk.say(&get, 200, "Content-Type: text/html\r\n", Some("<html>"));
     talk.tells("! closed: the handshake failed");
     talk.nothing_left();
@@ -262,10 +241,7 @@ fn no_transport_at_all() {
 
 #[test]
 fn a_server_that_refuses_initialize_in_words() {
-    let mut config = config();
-    config.negotiation = Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
-    let initialize = talk.request();
+    let (mut talk, initialize) = Talk::at_initialize(config(), http());
     talk.json(&initialize, 400, &initialize.error(-32600, "no more sessions"));
     let get = talk.request();
     talk.plain(&get, 405, "");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass::client::CallOptions;
 use windlass::model::{CallTool, CallToolParams, EmptyParams, Ping};
 
-use crate::talk::{Request, Talk, config, http};
+use crate::talk::{Request, Talk, config, http, without_listener};
 
 fn call(talk: &mut Talk) -> (u32, Request) {
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
@@ -227,9 +227,7 @@ fn a_server_that_reads_nothing_is_not_given_everything() {
 fn keep_alive_pings_of_a_server_that_is_gone() {
     let mut config = config();
     config.keep_alive = Some(windlass::client::KeepAliveConfig::every(Duration::from_secs(10)));
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::legacy_with(config, http, "2025-11-25", None);
+    let mut talk = Talk::legacy_with(config, without_listener(), "2025-11-25", None);
     talk.pass(Duration::from_secs(10));
     let ping = talk.request();
     talk.json(&ping, 200, &ping.result("{}"));

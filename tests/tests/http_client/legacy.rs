@@ -8,7 +8,7 @@ use windlass::model::{
     RootsListChanged, SubscriptionFilter,
 };
 
-use crate::talk::{Request, Talk, config, http};
+use crate::talk::{Request, THOUGHT, Talk, config, http, without_listener};
 
 const SAFE_TOOL: &str = r#"{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"do","inputSchema":{"type":"object"}}]}"#;
 
@@ -46,15 +46,10 @@ fn the_header_came_with_its_revision() {
 #[test]
 fn a_session_id_that_cannot_be_one_is_none() {
     for headers in ["Mcp-Session-Id: a b\r\n", "Mcp-Session-Id: é\r\n", "Mcp-Session-Id: a\r\nMCP-SESSION-ID: b\r\n"] {
-        let mut config = config();
-        config.negotiation = windlass::client::Negotiation::Legacy;
-        let mut http = http();
-        http.listen = false;
-        let mut talk = Talk::new(config, http);
-        let initialize = talk.request();
+        let (mut talk, initialize) = Talk::at_initialize(config(), without_listener());
         let body = initialize.result(&crate::talk::initialize_result("2025-11-25"));
         talk.say(&initialize, 200, &format!("Content-Type: application/json\r\n{headers}"), Some(&body));
-        let announcement = talk.request();
+        let announcement = talk.announcement();
         assert_eq!(announcement.header("mcp-session-id"), None);
         talk.plain(&announcement, 202, "");
         talk.close();
@@ -124,17 +119,9 @@ fn cancelling_tells_the_server() {
 
 #[test]
 fn nothing_is_said_before_the_session_is_complete() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::new(config, http);
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
+    let (mut talk, announcement) = Talk::at_the_announcement(Some("s1"));
     // The program may call at once; the server is not bothered yet.
     talk.call::<Ping>(&EmptyParams::new());
-    let announcement = talk.request();
-    assert_eq!(announcement.says(), "notifications/initialized");
     talk.no_request();
     talk.plain(&announcement, 202, "");
     assert_eq!(talk.request().says(), "ping");
@@ -143,14 +130,7 @@ fn nothing_is_said_before_the_session_is_complete() {
 
 #[test]
 fn an_announcement_that_fails_does_not_stop_anything() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::new(config, http);
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", None);
-    let announcement = talk.request();
+    let (mut talk, announcement) = Talk::at_the_announcement(None);
     talk.plain(&announcement, 500, "");
     talk.call::<Ping>(&EmptyParams::new());
     assert_eq!(talk.request().says(), "ping");
@@ -177,11 +157,8 @@ fn a_forgotten_session_is_begun_anew_and_what_is_safe_is_repeated() {
     let (waits, _) = talk.call::<Ping>(&EmptyParams::new());
     talk.no_request();
     talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    assert_eq!(
-        (announcement.says().as_str(), announcement.header("mcp-session-id")),
-        ("notifications/initialized", Some("s2"))
-    );
+    let announcement = talk.announcement();
+    assert_eq!(announcement.header("mcp-session-id"), Some("s2"));
     talk.no_request();
     talk.plain(&announcement, 202, "");
     let again = talk.request_for("tools/call");
@@ -206,10 +183,7 @@ fn late_news_of_the_old_session_does_not_end_the_new_one() {
     let (second, _) = talk.call::<Ping>(&EmptyParams::new());
     let (one, two) = (talk.request(), talk.request());
     talk.plain(&one, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     let again = talk.request();
     talk.json(&again, 200, &again.result("{}"));
     talk.plain(&two, 404, "");
@@ -226,10 +200,7 @@ fn a_session_is_begun_anew_once_for_a_call() {
     let (number, _) = talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
     talk.plain(&ping, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     let again = talk.request();
     talk.plain(&again, 404, "");
     assert!(talk.failed(number).contains("the server has forgotten the session"));
@@ -251,10 +222,7 @@ fn a_session_that_cannot_be_begun_anew() {
     let ping = talk.request();
     assert_eq!(ping.header("mcp-session-id"), Some("s1"));
     talk.plain(&ping, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     let again = talk.request();
     talk.json(&again, 200, &again.result("{}"));
     assert!(talk.outcome(number).is_ok());
@@ -279,10 +247,7 @@ fn subscriptions_move_to_the_new_session() {
     talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
     talk.plain(&ping, 404, "");
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     let again = talk.request();
     assert_eq!(again.says(), "ping");
     let subscribe = talk.request();
@@ -441,9 +406,6 @@ fn a_call_whose_quiet_stream_is_cut_by_a_proxy_is_resumed_for_as_long_as_it_take
     talk.close_down();
 }
 
-/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
-const THOUGHT: Duration = Duration::from_secs(1);
-
 #[test]
 fn a_server_that_cannot_resume_for_now() {
     for status in [408, 429, 500, 503] {
@@ -488,11 +450,7 @@ fn a_server_that_has_forgotten_the_session_of_a_broken_stream() {
     talk.json(&get, 404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#);
     // Whether the call was carried out nobody knows.
     assert!(talk.failed(number).contains("whether the server carried it out is unknown"), "{}", talk.failed(number));
-    let initialize = talk.request();
-    assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     talk.no_request();
     assert!(talk.client.is_idle());
     talk.close_down();
@@ -509,12 +467,7 @@ fn a_message_that_finds_no_session_begins_it_anew() {
     let (pong, late) = (talk.request(), talk.request());
     talk.plain(&pong, 404, "Session not found");
     talk.tells("! not delivered: the server answered with HTTP status 404 Not Found");
-    let initialize = talk.request();
-    assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
-    talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    let announcement = talk.request();
-    assert_eq!(announcement.header("mcp-session-id"), Some("s2"));
-    talk.plain(&announcement, 202, "");
+    talk.begins("2025-11-25", Some("s2"));
     // Late news of the old one is no news.
     talk.plain(&late, 404, "Session not found");
     talk.no_request();
@@ -526,14 +479,7 @@ fn a_message_that_finds_no_session_begins_it_anew() {
 
 #[test]
 fn a_server_that_never_takes_the_announcement_is_not_begun_anew_with_without_end() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut http = http();
-    http.listen = false;
-    let mut talk = Talk::new(config, http);
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let announcement = talk.request();
+    let (mut talk, announcement) = Talk::at_the_announcement(Some("s1"));
     talk.plain(&announcement, 404, "");
     talk.no_request();
     talk.close_down();

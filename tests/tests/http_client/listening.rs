@@ -4,43 +4,22 @@ use std::time::Duration;
 
 use windlass::client::CallOptions;
 use windlass::codec::http1::Headers;
-use windlass::link::http::HttpClientConfig;
 use windlass::model::{EmptyParams, Ping, SubscriptionFilter};
 
-use crate::talk::{Request, Talk, config, http};
+use crate::talk::{Request, THOUGHT, Talk, config, http};
 
 /// A client at the point where it wants to listen.
 fn at_the_listener() -> (Talk, Request) {
-    at_the_listener_with(http())
-}
-
-fn at_the_listener_with(http: HttpClientConfig) -> (Talk, Request) {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, http);
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let get = talk.request();
-    assert_eq!((get.head.method.as_str(), get.header("accept")), ("GET", Some("text/event-stream")));
-    assert_eq!((get.header("mcp-session-id"), get.header("last-event-id")), (Some("s1"), None));
-    talk.no_request();
-    (talk, get)
-}
-
-#[track_caller]
-fn announced(talk: &mut Talk) {
-    let announcement = talk.request();
-    assert_eq!(announcement.says(), "notifications/initialized", "{}", talk.transcript);
-    talk.plain(&announcement, 202, "");
+    Talk::at_the_listener(config(), http(), Some("s1"))
 }
 
 #[test]
 fn it_takes_no_connection_from_the_calls() {
     let mut http = http();
     http.connections = 1;
-    let (mut talk, get) = at_the_listener_with(http);
+    let (mut talk, get) = Talk::at_the_listener(config(), http, Some("s1"));
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     // Long after what was opened for the handshake has been closed.
     talk.pass(Duration::from_secs(120));
     for _ in 0..3 {
@@ -64,7 +43,7 @@ fn it_takes_no_connection_from_the_calls() {
 fn what_comes_unasked() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     talk.event(&get, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
     let pong = talk.request();
@@ -88,7 +67,7 @@ fn a_server_that_has_none() {
     for status in [400, 401, 404, 405, 409, 500] {
         let (mut talk, get) = at_the_listener();
         talk.plain(&get, status, "no");
-        announced(&mut talk);
+        talk.announced();
         talk.pass(Duration::from_secs(1000));
         talk.no_request();
         assert!(!talk.transcript.contains("! not") && !talk.transcript.contains("challenged"));
@@ -96,7 +75,7 @@ fn a_server_that_has_none() {
     }
     let (mut talk, get) = at_the_listener();
     talk.json(&get, 200, "{}");
-    announced(&mut talk);
+    talk.announced();
     talk.pass(Duration::from_secs(1000));
     talk.no_request();
     talk.close_down();
@@ -105,7 +84,7 @@ fn a_server_that_has_none() {
     talk.breaks(get.conn, "reset");
     let get = talk.request();
     talk.breaks(get.conn, "reset");
-    announced(&mut talk);
+    talk.announced();
     talk.close_down();
 }
 
@@ -115,7 +94,7 @@ fn a_server_that_cannot_decide_is_waited_for_one_second() {
     talk.pass(Duration::from_millis(999));
     talk.no_request();
     talk.pass(Duration::from_millis(1));
-    announced(&mut talk);
+    talk.announced();
     // It may still come; after ten seconds it need not.
     talk.stream(&get);
     talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
@@ -123,7 +102,7 @@ fn a_server_that_cannot_decide_is_waited_for_one_second() {
     talk.close_down();
     let (mut talk, get) = at_the_listener();
     talk.pass(Duration::from_secs(1));
-    announced(&mut talk);
+    talk.announced();
     talk.pass(Duration::from_secs(9));
     talk.tells(&format!("@ 10s\nx {}", get.conn));
     talk.close_down();
@@ -133,7 +112,7 @@ fn a_server_that_cannot_decide_is_waited_for_one_second() {
 fn it_is_opened_again() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.lines(
         &get,
         "id: 5\nretry: 300\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n",
@@ -164,7 +143,7 @@ fn it_is_opened_again() {
 fn it_moves_to_the_new_session() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
     talk.plain(&ping, 404, "");
@@ -175,7 +154,7 @@ fn it_moves_to_the_new_session() {
     assert_eq!((get.head.method.as_str(), get.header("mcp-session-id")), ("GET", Some("s2")));
     assert_eq!(get.header("last-event-id"), None);
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     let ping = talk.request();
     talk.json(&ping, 200, &ping.result("{}"));
     assert!(talk.client.is_idle());
@@ -186,7 +165,7 @@ fn it_moves_to_the_new_session() {
 fn a_proxy_that_cuts_quiet_streams_does_not_end_it() {
     let (mut talk, mut get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     for _ in 0..20 {
         talk.pass(Duration::from_secs(60));
         talk.cut(&get);
@@ -214,16 +193,13 @@ fn a_proxy_that_cuts_quiet_streams_does_not_end_it() {
 fn at_the_second_try() -> (Talk, Request) {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.lines(&get, "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
     talk.cut(&get);
     talk.pass(Duration::from_secs(1));
     let again = talk.request();
     (talk, again)
 }
-
-/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
-const THOUGHT: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_server_that_is_not_well_is_asked_again() {
@@ -279,7 +255,7 @@ fn a_session_that_the_server_does_not_know_when_listening_is_begun_anew() {
     let get = talk.request();
     assert_eq!((get.header("mcp-session-id"), get.header("last-event-id")), (Some("s2"), None));
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.event(&get, r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#);
     talk.tells("! told notifications/prompts/list_changed");
     talk.pass(Duration::from_secs(1000));
@@ -303,7 +279,7 @@ fn a_session_that_cannot_be_begun_anew_is_tried_again_with_the_listener() {
     talk.initialized(&initialize, "2025-11-25", Some("s2"));
     let get = talk.request();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.pass(Duration::from_secs(1000));
     talk.no_request();
     talk.close_down();
@@ -311,14 +287,9 @@ fn a_session_that_cannot_be_begun_anew_is_tried_again_with_the_listener() {
 
 #[test]
 fn a_server_without_sessions_that_does_not_let_it_listen_again() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", None);
-    let get = talk.request();
+    let (mut talk, get) = Talk::at_the_listener(config(), http(), None);
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.cut(&get);
     talk.pass(Duration::from_secs(1));
     let again = talk.request();
@@ -336,13 +307,7 @@ fn answering() -> windlass::link::http::HttpClientConfig {
 
 /// A client at the point where it wants to listen, and answers challenges.
 fn at_the_challenging_listener() -> (Talk, Request) {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, answering());
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let get = talk.request();
-    (talk, get)
+    Talk::at_the_listener(config(), answering(), Some("s1"))
 }
 
 /// The server wants other credentials for a call, and gets them.
@@ -362,7 +327,7 @@ fn other_credentials_open_it_again() {
     for status in [401, 403] {
         let (mut talk, get) = at_the_challenging_listener();
         talk.plain(&get, status, "no");
-        announced(&mut talk);
+        talk.announced();
         talk.pass(Duration::from_secs(1000));
         // Nobody is asked for its sake.
         talk.no_request();
@@ -393,7 +358,7 @@ fn other_credentials_open_it_again() {
 fn it_goes_on_behind_its_last_event_with_other_credentials() {
     let (mut talk, get) = at_the_challenging_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.lines(&get, "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
     talk.cut(&get);
     talk.pass(Duration::from_secs(1));
@@ -412,7 +377,7 @@ fn a_refusal_of_outdated_credentials_is_no_refusal() {
     let (mut talk, get) = at_the_challenging_listener();
     // The server takes its time to refuse; meanwhile it is given other credentials.
     talk.pass(Duration::from_secs(1));
-    announced(&mut talk);
+    talk.announced();
     let ping = challenge(&mut talk, "Bearer 1");
     talk.no_request();
     talk.plain(&get, 401, "");
@@ -428,7 +393,7 @@ fn a_refusal_of_outdated_credentials_is_no_refusal() {
 fn one_that_was_refused_is_not_kept_for_another_session() {
     let (mut talk, get) = at_the_challenging_listener();
     talk.plain(&get, 401, "no");
-    announced(&mut talk);
+    talk.announced();
     talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
     talk.plain(&ping, 404, "");
@@ -436,7 +401,7 @@ fn one_that_was_refused_is_not_kept_for_another_session() {
     talk.initialized(&initialize, "2025-11-25", Some("s2"));
     let get = talk.request();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     let ping = talk.request();
     talk.json(&ping, 200, &ping.result("{}"));
     let ping = challenge(&mut talk, "Bearer 1");
@@ -488,7 +453,7 @@ fn a_subscription_of_the_modern_era_is_asked_for_again_with_other_credentials() 
 fn a_server_that_wants_no_pause_gets_a_short_one() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
-    announced(&mut talk);
+    talk.announced();
     talk.lines(&get, "retry: 0\n\n");
     talk.cut(&get);
     talk.no_request();

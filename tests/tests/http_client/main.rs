@@ -10,6 +10,7 @@ mod credentials;
 mod endless;
 mod eras;
 mod failing;
+mod handshakes;
 mod late;
 mod legacy;
 mod listening;

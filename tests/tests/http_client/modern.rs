@@ -139,7 +139,9 @@ fn cancelling_is_closing() {
     let timed_out = talk.call::<CallTool>(&CallToolParams::new("slow")).0;
     let late = talk.request();
     talk.pass(Duration::from_secs(30));
-    talk.json(&late, 200, "{}");
+    for request in [&request, &stream, &late] {
+        assert!(!talk.is_open(request.conn), "{}", talk.transcript);
+    }
     let closed = talk.call::<CallTool>(&CallToolParams::new("slow")).0;
     for number in [cancelled, streaming] {
         assert_eq!(talk.failed(number), "the call was cancelled");

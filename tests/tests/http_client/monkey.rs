@@ -134,8 +134,13 @@ fn serve(talk: &mut Talk, open: &mut Vec<Request>, which: u8, deed: &Deed) {
         Deed::End => talk.end(&request),
         Deed::Pause => {
             talk.stream(&request);
-            talk.lines(&request, &event(&request, 3));
-            talk.end(&request);
+            // In the middle of something else, the client may have heard enough.
+            if talk.is_open(request.conn) {
+                talk.lines(&request, &event(&request, 3));
+            }
+            if talk.is_open(request.conn) {
+                talk.end(&request);
+            }
         }
         Deed::Refuse(status) => talk.say(&request, *status, "Location: /elsewhere\r\n", Some("no")),
         Deed::Cut => talk.cut(&request),

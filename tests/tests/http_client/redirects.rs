@@ -170,7 +170,7 @@ fn a_legacy_session_that_has_moved() {
     let get = talk.request();
     assert_eq!((get.head.method.as_str(), get.head.target.as_str()), ("GET", "/mcp"));
     talk.plain(&get, 405, "");
-    let announcement = talk.request();
+    let announcement = talk.announcement();
     assert_eq!(announcement.head.target, "/mcp/");
     talk.plain(&announcement, 202, "");
     let ping = talk.request();
@@ -185,17 +185,12 @@ fn a_legacy_session_that_has_moved() {
 
 #[test]
 fn a_listener_has_its_own_place() {
-    let mut config = config();
-    config.negotiation = windlass::client::Negotiation::Legacy;
-    let mut talk = Talk::new(config, http());
-    let initialize = talk.request();
-    talk.initialized(&initialize, "2025-11-25", Some("s1"));
-    let get = talk.request();
+    let (mut talk, get) = Talk::at_the_listener(config(), http(), Some("s1"));
     talk.say(&get, 301, "Location: /stream\r\n", Some(""));
     let get = talk.request();
     assert_eq!(get.head.target, "/stream");
     talk.stream(&get);
-    let announcement = talk.request();
+    let announcement = talk.announcement();
     assert_eq!(announcement.head.target, "/mcp");
     talk.plain(&announcement, 202, "");
     talk.lines(&get, "id: 1\ndata: \n\n");

@@ -18,6 +18,9 @@ use windlass_tests::wires::{self, Direction};
 
 pub(crate) const URL: &str = "http://server:3000/mcp";
 
+/// So long that what a server says is about the request, and not about a connection that it has kept for long enough.
+pub(crate) const THOUGHT: Duration = Duration::from_secs(1);
+
 /// A request that the client made, and the connection that it came on.
 #[derive(Debug)]
 pub(crate) struct Request {
@@ -95,6 +98,13 @@ pub(crate) fn http() -> HttpClientConfig {
     HttpClientConfig::new(URL).unwrap()
 }
 
+/// For clients that do not want to hear what a legacy server says unasked.
+pub(crate) fn without_listener() -> HttpClientConfig {
+    let mut http = http();
+    http.listen = false;
+    http
+}
+
 impl Talk {
     pub(crate) fn new(config: ClientConfig, http: HttpClientConfig) -> Self {
         let mut talk = Self {
@@ -119,63 +129,6 @@ impl Talk {
         talk
     }
 
-    /// A modern client that is ready, against a server with tools, resources and prompts.
-    pub(crate) fn modern() -> Self {
-        Self::modern_with(config(), http())
-    }
-
-    pub(crate) fn modern_with(config: ClientConfig, http: HttpClientConfig) -> Self {
-        let mut talk = Self::new(config, http);
-        let probe = talk.request();
-        talk.json(&probe, 200, &probe.result(DISCOVERED));
-        assert!(talk.client.peer().is_some(), "{}", talk.transcript);
-        talk
-    }
-
-    /// A legacy client that is ready, without a listening stream.
-    pub(crate) fn legacy() -> Self {
-        let mut http = http();
-        http.listen = false;
-        Self::legacy_with(config(), http, "2025-11-25", Some("s1"))
-    }
-
-    pub(crate) fn legacy_with(
-        mut config: ClientConfig,
-        http: HttpClientConfig,
-        version: &str,
-        session: Option<&str>,
-    ) -> Self {
-        config.negotiation = windlass::client::Negotiation::Legacy;
-        let listen = http.listen;
-        let mut talk = Self::new(config, http);
-        let initialize = talk.request();
-        assert_eq!(initialize.says(), "initialize");
-        talk.initialized(&initialize, version, session);
-        if listen {
-            let get = talk.request();
-            assert_eq!(get.head.method, "GET");
-            talk.plain(&get, 405, "");
-        }
-        let announcement = talk.request();
-        assert_eq!(announcement.says(), "notifications/initialized");
-        talk.plain(&announcement, 202, "");
-        talk
-    }
-
-    /// The client asks once more what the server speaks: nothing has changed.
-    #[track_caller]
-    pub(crate) fn still_modern(&mut self) {
-        let probe = self.request_for("server/discover");
-        self.json(&probe, 200, &probe.result(DISCOVERED));
-    }
-
-    /// Answers `initialize`.
-    pub(crate) fn initialized(&mut self, initialize: &Request, version: &str, session: Option<&str>) {
-        let body = initialize.result(&initialize_result(version));
-        let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
-        self.say(initialize, 200, &format!("Content-Type: application/json\r\n{session}"), Some(&body));
-    }
-
     /// The next request that the client made.
     #[track_caller]
     pub(crate) fn request(&mut self) -> Request {
@@ -194,6 +147,13 @@ impl Talk {
         self.wires.contains_key(&conn)
     }
 
+    /// The connection of this name. What is said on one that the client has closed is heard by nobody, and shows nothing.
+    #[track_caller]
+    fn open(&self, conn: u32) -> ConnId {
+        let Some(wire) = self.wires.get(&conn) else { panic!("connection {conn} is closed:\n{}", self.transcript) };
+        wire.id
+    }
+
     pub(crate) fn requests_left(&self) -> usize {
         self.requests.len()
     }
@@ -203,19 +163,19 @@ impl Talk {
         assert!(self.requests.is_empty(), "there is a request:\n{}", self.transcript);
     }
 
+    #[track_caller]
     pub(crate) fn json(&mut self, request: &Request, status: u16, body: &str) {
         self.say(request, status, "Content-Type: application/json\r\n", Some(body));
     }
 
+    #[track_caller]
     pub(crate) fn plain(&mut self, request: &Request, status: u16, body: &str) {
         self.say(request, status, "", Some(body));
     }
 
     /// A response; without a body it is a stream that goes on.
+    #[track_caller]
     pub(crate) fn say(&mut self, request: &Request, status: u16, headers: &str, body: Option<&str>) {
-        if !self.is_open(request.conn) {
-            return;
-        }
         let shown: Vec<_> = headers.split("\r\n").filter(|line| !line.is_empty()).collect();
         self.note(&format!("< {} {status} {}", request.conn, shown.join(", ")));
         let head = match body {
@@ -231,54 +191,52 @@ impl Talk {
     }
 
     /// Begins a stream of events.
+    #[track_caller]
     pub(crate) fn stream(&mut self, request: &Request) {
         self.say(request, 200, "Content-Type: text/event-stream\r\n", None);
     }
 
     /// Some lines of a stream of events.
+    #[track_caller]
     pub(crate) fn lines(&mut self, request: &Request, lines: &str) {
-        if !self.is_open(request.conn) {
-            return;
-        }
         self.note(&format!("<   {}", lines.trim_end().replace('\n', "\\n")));
         self.raw(request.conn, format!("{:x}\r\n{lines}\r\n", lines.len()).as_bytes());
     }
 
+    #[track_caller]
     pub(crate) fn event(&mut self, request: &Request, message: &str) {
         self.lines(request, &format!("data: {message}\n\n"));
     }
 
     /// The stream is complete.
+    #[track_caller]
     pub(crate) fn end(&mut self, request: &Request) {
-        if !self.is_open(request.conn) {
-            return;
-        }
         self.note(&format!("< {} end", request.conn));
         self.raw(request.conn, b"0\r\n\r\n");
     }
 
     /// The server closes the connection.
+    #[track_caller]
     pub(crate) fn cut(&mut self, request: &Request) {
         self.note(&format!("< {} eof", request.conn));
         if let Some(recording) = &mut self.recording {
             recording.end(request.conn, Direction::ToClient).expect("the wire can be recorded");
         }
-        if let Some(wire) = self.wires.get(&request.conn) {
-            self.client.read_eof(wire.id, self.now);
-        }
+        self.client.read_eof(self.open(request.conn), self.now);
         self.run();
     }
 
+    #[track_caller]
     pub(crate) fn breaks(&mut self, conn: u32, detail: &str) {
         self.note(&format!("< {conn} breaks: {detail}"));
-        if let Some(wire) = self.wires.get(&conn) {
-            self.client.conn_failed(wire.id, ConnError::new(ConnErrorKind::Broken, detail), self.now);
-        }
+        self.client.conn_failed(self.open(conn), ConnError::new(ConnErrorKind::Broken, detail), self.now);
         self.run();
     }
 
-    /// Bytes of the server's.
+    /// Bytes of the server's; the client may close the connection before it has read all of them.
+    #[track_caller]
     pub(crate) fn raw(&mut self, conn: u32, mut bytes: &[u8]) {
+        self.open(conn);
         while let (false, Some(wire)) = (bytes.is_empty(), self.wires.get(&conn)) {
             let id = wire.id;
             let room = self.client.read_buf(id);

@@ -261,7 +261,7 @@ fn who_asks_to_be_asked_for_the_body_and_neither_reads_nor_sends_it_is_left() {
     let (headers, request) = modern(1, "tools/list", "");
     let whole = post(&format!("{headers}Expect: 100-continue\r\n"), &request);
     let conn = house.connect();
-    house.write(conn, whole[..whole.len() - request.len()].as_bytes());
+    house.write(conn, &whole.as_bytes()[..whole.len() - request.len()]);
     house.stop_sending(conn);
     for _ in 0..12 {
         house.wait(Duration::from_secs(10));

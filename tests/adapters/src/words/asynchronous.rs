@@ -56,8 +56,8 @@ macro_rules! program {
 
 /// Something that several texts do.
 macro_rules! step {
-    ($name:ident($($argument:ident: $type:ty),*), $body:block) => {
-        pub(crate) async fn $name($($argument: $type),*) $body
+    ($name:ident($($argument:ident: $type:ty),*) $(-> $outcome:ty)?, $body:block) => {
+        pub(crate) async fn $name($($argument: $type),*) $(-> $outcome)? $body
     };
 }
 

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-
-use crate::http_server::{Request, read_request, say, say_json};
+use windlass_tests::hand_written::{Request, answer, read_request, respond, respond_json};
 
 /// A server of one era at a time with two tools: `look`, which is safe to repeat, and `act`, which is not.
 pub(crate) struct ChangingServer {
@@ -88,21 +87,17 @@ impl State {
                 let current = self.current.lock().unwrap();
                 (current.modern, format!("start-{}", current.starts))
             };
-            if modern {
-                self.answer_modern(stream, &request)
-            } else {
-                self.answer_legacy(stream, &request, &session)
-            };
+            if modern { self.answer_modern(stream, &request) } else { self.answer_legacy(stream, &request, &session) }?;
         }
         Ok(())
     }
 
-    fn answer_modern(&self, stream: &TcpStream, request: &Request) -> bool {
-        let Request { session, message, .. } = request;
+    fn answer_modern(&self, stream: &TcpStream, request: &Request) -> io::Result<()> {
+        let message = &request.message;
         let is_modern = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
         match message["method"].as_str().unwrap_or_default() {
             // It knows nothing of sessions.
-            _ if session.is_some() => say(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+            _ if request.header("Mcp-Session-Id").is_some() => respond(stream, "404 Not Found", "", ""),
             _ if !is_modern => refuse(stream, &message["id"], -32020, "MCP-Protocol-Version is missing"),
             "server/discover" => {
                 let result = json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
@@ -112,34 +107,26 @@ impl State {
         }
     }
 
-    fn answer_legacy(&self, stream: &TcpStream, request: &Request, current: &str) -> bool {
-        let Request { verb, session, message } = request;
-        match (message["method"].as_str().unwrap_or_default(), session.as_deref()) {
-            _ if verb != "POST" => say(stream, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"),
+    fn answer_legacy(&self, stream: &TcpStream, request: &Request, current: &str) -> io::Result<()> {
+        let message = &request.message;
+        match (message["method"].as_str().unwrap_or_default(), request.header("Mcp-Session-Id")) {
+            _ if request.verb != "POST" => respond(stream, "405 Method Not Allowed", "", ""),
             ("initialize", _) => {
                 let result = json!({
                     "protocolVersion": "2025-11-25",
                     "capabilities": {"tools": {}},
                     "serverInfo": {"name": "by hand", "version": "0"},
                 });
-                let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
-                let length = body.len();
-                say(
-                    stream,
-                    &format!(
-                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: {current}\r\nContent-Length: {length}\r\n\r\n{body}"
-                    ),
-                )
+                let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+                respond_json(stream, "200 OK", &format!("Mcp-Session-Id: {current}\r\n"), &body)
             }
             (_, None) => refuse(stream, &Value::Null, -32000, "Mcp-Session-Id is missing; send initialize first"),
-            (_, Some(session)) if session != current => {
-                say(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-            }
+            (_, Some(session)) if session != current => respond(stream, "404 Not Found", "", ""),
             (method, _) => self.answer(stream, method, message),
         }
     }
 
-    fn answer(&self, stream: &TcpStream, method: &str, message: &Value) -> bool {
+    fn answer(&self, stream: &TcpStream, method: &str, message: &Value) -> io::Result<()> {
         let result = match (method, message["params"]["name"].as_str()) {
             ("tools/list", _) => json!({"tools": [
                 {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
@@ -149,26 +136,14 @@ impl State {
                 self.acts.fetch_add(usize::from(name == "act"), Ordering::SeqCst);
                 json!({"content": [{"type": "text", "text": name}]})
             }
-            _ if message["id"].is_null() => {
-                return say(stream, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
-            }
+            _ if message["id"].is_null() => return respond(stream, "202 Accepted", "", ""),
             _ => json!({}),
         };
         answer(stream, &message["id"], result)
     }
 }
 
-fn answer(stream: &TcpStream, id: &Value, result: Value) -> bool {
-    say_json(stream, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
-}
-
-fn refuse(stream: &TcpStream, id: &Value, code: i64, why: &str) -> bool {
-    let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}}).to_string();
-    let length = body.len();
-    say(
-        stream,
-        &format!(
-            "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        ),
-    )
+fn refuse(stream: &TcpStream, id: &Value, code: i64, why: &str) -> io::Result<()> {
+    let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
+    respond_json(stream, "400 Bad Request", "", &body)
 }

@@ -1,12 +1,13 @@
 //! A server over HTTP, written by hand, that behaves until it is asked not to.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use windlass_tests::hand_written::{Request, answer, read_request, respond};
 
 /// What a server does instead of answering. It has the connection and the id of the request; the connection is closed
 /// when it returns.
@@ -116,15 +117,15 @@ impl State {
                 }
                 ("POST", _) if !message["id"].is_null() => json!({}),
                 ("POST", _) => {
-                    say(stream, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+                    respond(stream, "202 Accepted", "", "")?;
                     continue;
                 }
                 _ => {
-                    say(stream, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n");
+                    respond(stream, "405 Method Not Allowed", "", "")?;
                     continue;
                 }
             };
-            say_json(stream, &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            answer(stream, &message["id"], result)?;
             if text.starts_with("close") {
                 return Ok(());
             }
@@ -133,50 +134,9 @@ impl State {
     }
 }
 
-/// A request of HTTP.
-pub(crate) struct Request {
-    pub(crate) verb: String,
-    pub(crate) session: Option<String>,
-    pub(crate) message: Value,
-}
-
-/// The next request.
-pub(crate) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
-    let (mut verb, mut session, mut length) = (String::new(), None, 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        let line = line.trim_end();
-        if verb.is_empty() {
-            verb = line.split(' ').next().unwrap_or_default().to_owned();
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("mcp-session-id:") {
-            session = Some(value.trim().to_owned());
-        }
-        if line.is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok(Some(Request { verb, session, message: serde_json::from_slice(&body).unwrap_or_default() }))
-}
-
 /// Says something; that nobody listens any more is no reason to fail. Returns whether somebody does.
 pub(crate) fn say(mut stream: &TcpStream, text: &str) -> bool {
     stream.write_all(text.as_bytes()).is_ok()
-}
-
-/// An answer as it should be.
-pub(crate) fn say_json(stream: &TcpStream, body: &Value) -> bool {
-    let body = body.to_string();
-    let length = body.len();
-    say(stream, &format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"))
 }
 
 /// The same text again and again, for as long as somebody listens.

@@ -62,8 +62,7 @@ case!(a_proxy_that_makes_no_tunnel_is_named, {
         let proxy = ConnectProxy::refusing_with(status);
         for url in ["http://service.test/mcp", "https://service.test/mcp"] {
             let dial = DialOptions::new().proxy(through(&proxy, "user:secret@")).tls(Authority::new().trusted());
-            let mut why = String::new();
-            wait!(told(HttpTarget::new(url).unwrap().dial(dial), &mut why));
+            let why = wait!(told(HttpTarget::new(url).unwrap().dial(dial)));
             assert!(why.contains(&format!("through the proxy {}: ", proxy.address())), "{why}");
             assert!(why.contains(clearly) && why.contains("service.test") && !why.contains("secret"), "{why}");
         }

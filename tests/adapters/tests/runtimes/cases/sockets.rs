@@ -34,10 +34,11 @@ step!(converse(target: &HttpTarget), {
 });
 
 // What a client is told that cannot connect, soon.
-step!(told(target: HttpTarget, why: &mut String), {
+step!(told(target: HttpTarget) -> String, {
     let started = Instant::now();
-    *why = wait!(Client::connect(target)).err().unwrap().to_string();
+    let why = wait!(Client::connect(target)).err().unwrap().to_string();
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}: {why}", started.elapsed());
+    why
 });
 
 case!(everything_is_said_over_tls, {
@@ -56,9 +57,8 @@ case!(a_certificate_of_a_stranger_is_refused, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(Authority::new().server(&["127.0.0.1"]));
     let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
     let server = serve(listener);
-    let mut why = String::new();
     for dial in [DialOptions::new(), DialOptions::new().tls(Authority::new().trusted())] {
-        wait!(told(target.clone().dial(dial), &mut why));
+        let why = wait!(told(target.clone().dial(dial)));
         assert!(why.contains("certificate") || why.contains("trusted"), "{why}");
     }
     wait!(server.close()).unwrap();
@@ -69,8 +69,7 @@ case!(a_certificate_of_another_name_is_refused, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server(&["example.org"]));
     let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
     let server = serve(listener);
-    let mut why = String::new();
-    wait!(told(target.dial(DialOptions::new().tls(authority.trusted())), &mut why));
+    let why = wait!(told(target.dial(DialOptions::new().tls(authority.trusted()))));
     assert!(why.contains("certificate") && why.contains("127.0.0.1"), "{why}");
     wait!(server.close()).unwrap();
 });
@@ -79,8 +78,7 @@ case!(a_server_that_is_not_secured_is_told_apart, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     let target = HttpTarget::new(&listener.url("/mcp").replace("http:", "https:")).unwrap();
     let server = serve(listener);
-    let mut why = String::new();
-    wait!(told(target.dial(DialOptions::new().tls(Authority::new().trusted())), &mut why));
+    let why = wait!(told(target.dial(DialOptions::new().tls(Authority::new().trusted()))));
     assert!(why.contains("TLS"), "{why}");
     wait!(server.close()).unwrap();
 });
@@ -89,8 +87,7 @@ case!(a_client_that_does_not_secure_is_told, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(Authority::new().server(&["127.0.0.1"]));
     let target = HttpTarget::new(&listener.url("/mcp").replace("https:", "http:")).unwrap();
     let server = serve(listener);
-    let mut why = String::new();
-    wait!(told(target, &mut why));
+    let why = wait!(told(target));
     assert!(why.contains("the connection ended"), "{why}");
     wait!(server.close()).unwrap();
 });
@@ -101,11 +98,10 @@ case!(a_client_that_has_to_show_a_certificate_and_does_not_is_told, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(demanding);
     let target = HttpTarget::new(&listener.url("/mcp")).unwrap();
     let server = serve(listener);
-    let mut why = String::new();
     let nothing_shown = authority.trusted();
     let shown_by_a_stranger = Authority::new().client(authority.trusted());
     for (tls, clearly) in [(nothing_shown, "CertificateRequired"), (shown_by_a_stranger, "UnknownCA")] {
-        wait!(told(target.clone().dial(DialOptions::new().tls(tls)), &mut why));
+        let why = wait!(told(target.clone().dial(DialOptions::new().tls(tls))));
         assert!(why.contains(clearly), "{why}");
     }
     wait!(converse(&target.dial(DialOptions::new().tls(authority.client(authority.trusted())))));
@@ -116,8 +112,7 @@ case!(a_handshake_that_stalls_ends_in_time_and_holds_nobody_up, {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = HttpTarget::new(&format!("https://{}/mcp", silent.local_addr().unwrap())).unwrap();
     let dial = DialOptions::new().tls(Authority::new().trusted()).connect_timeout(Duration::from_millis(200));
-    let mut why = String::new();
-    wait!(told(target.dial(dial), &mut why));
+    let why = wait!(told(target.dial(dial)));
     assert!(why.contains("the TLS handshake was not finished within 200ms"), "{why}");
 
     let authority = Authority::new();
@@ -185,8 +180,7 @@ case!(another_name_than_the_servers_own_is_refused, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = serve(listener);
-    let mut why = String::new();
-    wait!(told(HttpTarget::new(&format!("http://rebound.localhost:{port}/mcp")).unwrap(), &mut why));
+    let why = wait!(told(HttpTarget::new(&format!("http://rebound.localhost:{port}/mcp")).unwrap()));
     assert!(why.contains("403"), "{why}");
     // The rest of the test is that those who know better are served.
     let client = wait!(in_era(ERAS[0]).connect(HttpTarget::new(&format!("http://localhost:{port}/mcp")).unwrap()));

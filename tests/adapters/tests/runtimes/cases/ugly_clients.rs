@@ -24,15 +24,13 @@ step!(is_served(client: &Client), {
     }
 });
 
-step!(connected(server: &HttpParty, client: &mut Option<Client>), {
-    *client = Some(wait!(Client::connect(HttpTarget::new(server.url()).unwrap())).unwrap());
+step!(connected(server: &HttpParty) -> Client, {
+    wait!(Client::connect(HttpTarget::new(server.url()).unwrap())).unwrap()
 });
 
 case!(those_who_send_a_byte_at_a_time_are_not_waited_for, {
     let server = HttpParty::start(OWN_SERVER, "impatient");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let call = modern_call("echo", r#"{"text":"slowly"}"#);
     let body = call.find("\r\n\r\n").unwrap() + 10;
     // Half of them have sent a whole head.
@@ -71,9 +69,7 @@ case!(those_who_say_nothing_are_not_waited_for, {
 
 case!(those_who_do_not_read_hold_nobody_up, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let (sockets, _) = server.belongings();
     let deaf: Vec<_> = (0..3).map(|_| server.dial()).collect();
@@ -91,9 +87,7 @@ case!(those_who_do_not_read_hold_nobody_up, {
 
 case!(those_who_do_not_read_cost_little, {
     let server = HttpParty::start(OWN_SERVER, "narrow");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let before = server.peak_kilobytes();
     let deaf: Vec<_> = (0..2).map(|_| server.dial()).collect();
@@ -113,9 +107,7 @@ case!(those_who_do_not_read_cost_little, {
 
 case!(those_who_take_nothing_for_too_long_are_given_up, {
     let server = HttpParty::start(OWN_SERVER, "impatient");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let deaf = [server.dial()];
     for stream in &deaf {
         send(stream, &modern_call("grow", r#"{"bytes":14000000}"#));
@@ -129,9 +121,7 @@ case!(those_who_take_nothing_for_too_long_are_given_up, {
 
 case!(those_who_hang_up_in_a_request_leave_nothing_behind, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let (sockets, _) = server.belongings();
     let call = modern_call("echo", r#"{"text":"half"}"#);
@@ -156,9 +146,7 @@ case!(those_who_hang_up_in_a_request_leave_nothing_behind, {
 
 case!(those_who_hang_up_before_the_answer_have_cancelled, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let (sockets, _) = server.belongings();
     let gone: Vec<_> = (0..50).map(|_| server.dial()).collect();
@@ -196,9 +184,7 @@ case!(those_who_only_stop_sending_are_answered, {
 
 case!(those_who_stop_sending_and_then_hang_up_have_cancelled, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let (sockets, _) = server.belongings();
     let stream = server.dial();
@@ -218,9 +204,7 @@ case!(those_who_stop_sending_and_then_hang_up_have_cancelled, {
 
 case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     wait!(is_served(&client));
     let (sockets, _) = server.belongings();
     let mut threads = Vec::new();
@@ -261,9 +245,7 @@ case!(requests_that_come_all_at_once_are_answered_one_after_the_other, {
 
 case!(what_is_no_request_is_refused_and_harms_nobody, {
     let server = HttpParty::start(OWN_SERVER, "json");
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let call = modern_call("echo", r#"{"text":"hello"}"#);
     let endless = format!("GET /mcp HTTP/1.1\r\nX-Long: {}", "x".repeat(100_000));
     let many = format!("GET /mcp HTTP/1.1\r\n{}", "X-Many: of them\r\n".repeat(1000));

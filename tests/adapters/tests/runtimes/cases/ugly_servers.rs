@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use windlass_tests::hand_written::answer;
 
 use super::adapter::client::Negotiation;
 use super::adapter::{CallError, Client, Error, HttpTarget};
 use super::eras::{ERAS, in_era};
-use crate::http_server::{HandWritten, Ugliness, hang_up, reset, say, say_forever, say_json, stall};
+use crate::http_server::{HandWritten, Ugliness, hang_up, reset, say, say_forever, stall};
 
 /// How long a call may take that is never answered.
 const SHORT: Duration = Duration::from_millis(150);
@@ -29,17 +30,15 @@ fn echo_of(outcome: Result<super::adapter::model::CallToolResult, Error>) -> Str
     outcome.unwrap().text_content()
 }
 
-step!(connected(server: &HandWritten, outcome: &mut Option<Client>), {
+step!(connected(server: &HandWritten) -> Client, {
     let builder = in_era(Negotiation::Legacy).configure(|config| config.limits.message_bytes = LIMIT);
-    *outcome = Some(wait!(builder.connect(target(server))).unwrap());
+    wait!(builder.connect(target(server))).unwrap()
 });
 
 // A call is not answered in time; its connection is given up, and no other call is held up.
 step!(times_out(ugliness: Ugliness), {
     let server = HandWritten::start(ugliness);
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let waiting = client.clone();
     let waiting = start!({
         let started = Instant::now();
@@ -60,9 +59,7 @@ step!(times_out(ugliness: Ugliness), {
 // A call fails before its time is up, with an error that says `clearly` what is wrong; its connection is given up.
 step!(fails(ugliness: Ugliness, clearly: &[&str]), {
     let server = HandWritten::start(ugliness);
-    let mut client = None;
-    wait!(connected(&server, &mut client));
-    let client = client.unwrap();
+    let client = wait!(connected(&server));
     let started = Instant::now();
     let error = wait!(client.with_timeout(LONG).call_tool("ugly", json!({}))).unwrap_err();
     assert!(started.elapsed() < LONG / 3, "{:?}: {error}", started.elapsed());
@@ -209,7 +206,8 @@ case!(an_answer_beyond_the_limit_is_refused, {
         |stream, id| {
             let text = "x".repeat(4 * LIMIT);
             let result = json!({"content": [{"type": "text", "text": text}]});
-            say_json(stream, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+            // The client need not hear all of it.
+            let _ = answer(stream, id, result);
         },
         &["longer than 65536 bytes"]
     ))
