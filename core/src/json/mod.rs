@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 #[cfg(feature = "http")]
 pub(crate) use scan::first_member;
-pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, pick};
+pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, members_from, pick};
 pub use text::JsonText;
 pub(crate) use write::write_json;
 

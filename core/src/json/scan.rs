@@ -38,15 +38,26 @@ impl fmt::Display for Fault {
 pub(crate) fn members<'a>(
     text: &'a str,
     levels: usize,
+    each: impl FnMut(Cow<'a, str>, JsonText<'a>),
+) -> Result<(), Fault> {
+    let scanner = Scanner { bytes: text.as_bytes(), levels: MOST_LEVELS };
+    let at = scanner.open(b'{', Due::Object)?;
+    match scanner.next(at) {
+        (b'}', end) if levels > 0 => Ok(scanner.end(end + 1)?),
+        _ => members_from(text, at, levels, each),
+    }
+}
+
+/// The same from a place on at which a member is due.
+#[inline(always)]
+pub(crate) fn members_from<'a>(
+    text: &'a str,
+    mut at: usize,
+    levels: usize,
     mut each: impl FnMut(Cow<'a, str>, JsonText<'a>),
 ) -> Result<(), Fault> {
     let levels = levels.min(MOST_LEVELS).checked_sub(1).ok_or(Fault::TooDeep)?;
     let scanner = Scanner { bytes: text.as_bytes(), levels };
-    let mut at = scanner.open(b'{', Due::Object)?;
-    let (byte, start) = scanner.next(at);
-    if byte == b'}' {
-        return Ok(scanner.end(start + 1)?);
-    }
     loop {
         let name = scanner.name(at)?;
         let (_, start) = scanner.next(name.colon + 1);

@@ -16,24 +16,40 @@ pub(super) fn first_special(bytes: &[u8]) -> Option<usize> {
         }
         passed += BLOCK;
     }
-    let mut rest = &bytes[passed..];
-    while rest.len() >= 8 {
-        if let Some(at) = first_special_of_eight(rest) {
+    while let Some(eight) = bytes[passed..].first_chunk() {
+        if let Some(at) = special_of_eight(*eight) {
             return Some(passed + at);
         }
-        rest = &rest[8..];
         passed += 8;
     }
-    rest.iter().position(|&byte| is_special(byte)).map(|at| passed + at)
+    if passed == bytes.len() {
+        return None;
+    }
+    // The rest is looked at together with what is before it, where nothing was found.
+    match (bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(eight), ..) => special_of_eight(*eight).map(|at| bytes.len() - 8 + at),
+        (None, Some(first), Some(last)) => {
+            let mut eight = [0; 8];
+            eight[..4].copy_from_slice(first);
+            eight[4..].copy_from_slice(last);
+            special_of_eight(eight).map(|at| if at < 4 { at } else { bytes.len() + at - 8 })
+        }
+        _ => bytes.iter().position(|&byte| is_special(byte)),
+    }
 }
 
-/// The same among the first eight bytes, if there are so many, all at once: subtracting makes a byte borrow from its
-/// high bit exactly if it is below what is subtracted. A borrow may spoil the bytes behind the first one found, never
-/// one before it.
+/// The same among the first eight bytes, if there are so many.
 #[inline(always)]
 pub(super) fn first_special_of_eight(bytes: &[u8]) -> Option<usize> {
+    special_of_eight(*bytes.first_chunk()?)
+}
+
+/// The same among eight bytes, all at once: subtracting makes a byte borrow from its high bit exactly if it is below what
+/// is subtracted. A borrow may spoil the bytes behind the first one found, never one before it.
+#[inline(always)]
+fn special_of_eight(eight: [u8; 8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let word = u64::from_le_bytes(*bytes.first_chunk()?);
+    let word = u64::from_le_bytes(eight);
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let quotes = word ^ (ONES * b'"' as u64);
     let backslashes = word ^ (ONES * b'\\' as u64);
@@ -49,7 +65,7 @@ mod tests {
 
     #[test]
     fn every_byte_at_every_place() {
-        for length in [1, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 100] {
+        for length in [1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 100] {
             for at in 0..length {
                 for byte in 0..=u8::MAX {
                     let mut bytes = alloc::vec![0x80; length];

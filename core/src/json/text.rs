@@ -23,6 +23,9 @@ impl<'a> JsonText<'a> {
     /// `{}`.
     pub const EMPTY_OBJECT: JsonText<'static> = JsonText("{}");
 
+    /// `"2.0"`.
+    pub(crate) const TWO_ZERO: JsonText<'static> = JsonText("\"2.0\"");
+
     /// Takes `text` as it is, after checking that it is one JSON value.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<&RawValue>(text).map(Self::from)

@@ -190,8 +190,16 @@ pub fn parse_entry(entry: JsonText<'_>) -> Result<Message<'_>, Malformed> {
 }
 
 fn parse_object(text: &str, nesting: usize) -> Result<Message<'_>, Malformed> {
+    /// How nearly all messages begin.
+    const USUAL: &str = r#"{"jsonrpc":"2.0","#;
     let mut envelope = Envelope::default();
-    match json::members(text, nesting, |name, value| envelope.take(&name, value)) {
+    let read = if text.starts_with(USUAL) {
+        envelope.jsonrpc = Some(JsonText::TWO_ZERO);
+        json::members_from(text, USUAL.len(), nesting, |name, value| envelope.take(&name, value))
+    } else {
+        json::members(text, nesting, |name, value| envelope.take(&name, value))
+    };
+    match read {
         Ok(()) => envelope.into_message(),
         Err(fault) => Err(not_json(fault, nesting)),
     }
@@ -275,7 +283,7 @@ impl<'a> Envelope<'a> {
         if self.duplicate {
             return malformed(MalformedKind::DuplicateMember, id);
         }
-        if self.jsonrpc.is_none_or(|version| version.as_str() != "\"2.0\"") {
+        if self.jsonrpc.is_none_or(|version| version != JsonText::TWO_ZERO) {
             return malformed(MalformedKind::WrongVersion, id);
         }
         if response {

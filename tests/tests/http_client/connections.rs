@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use windlass::model::{CallTool, CallToolParams};
+use windlass::model::{CallTool, CallToolParams, EmptyParams, RootsListChanged};
 
-use crate::talk::{Request, Talk, config, http};
+use crate::talk::{Request, Talk, config, http, without_listener};
 
 fn call(talk: &mut Talk) -> (u32, Request) {
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
@@ -197,5 +197,21 @@ fn what_nobody_asked_for_ends_a_connection_and_nothing_else() {
     talk.raw(request.conn, answer.repeat(2).as_bytes());
     assert!(talk.outcome(number).is_ok());
     talk.tells("x 2");
+    talk.close_down();
+}
+
+#[test]
+fn a_session_is_begun_anew_while_calls_hold_all_connections() {
+    let mut http = without_listener();
+    http.connections = 1;
+    let mut talk = Talk::legacy_with(config(), http, "2025-11-25", Some("s1"));
+    let (number, held) = call(&mut talk);
+    talk.client.notify::<RootsListChanged>(&EmptyParams::new(), talk.now).unwrap();
+    talk.run();
+    let told = talk.request();
+    talk.plain(&told, 404, "");
+    talk.begins("2025-11-25", Some("s2"));
+    talk.json(&held, 200, &held.result(EMPTY));
+    assert!(talk.outcome(number).is_ok());
     talk.close_down();
 }
