@@ -209,7 +209,7 @@ fn a_session_is_begun_anew_while_calls_hold_all_connections() {
     talk.client.notify::<RootsListChanged>(&EmptyParams::new(), talk.now).unwrap();
     talk.run();
     let told = talk.request();
-    talk.plain(&told, 404, "");
+    talk.say(&told, 404, "Connection: close\r\n", Some(""));
     talk.begins("2025-11-25", Some("s2"));
     talk.json(&held, 200, &held.result(EMPTY));
     assert!(talk.outcome(number).is_ok());
