@@ -2,52 +2,76 @@
 
 /// Whether `byte` cannot stand in a JSON string as it is.
 fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
 /// Where the first byte is that cannot stand in a JSON string as it is.
+#[inline(always)]
 pub(super) fn first_special(bytes: &[u8]) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let mut passed = 0;
-    // Without a branch inside, the compiler turns a block into a few vector instructions.
-    for block in bytes.chunks_exact(BLOCK) {
-        if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
-            break;
-        }
-        passed += BLOCK;
+    // Most strings are names, and most names are short.
+    match bytes.len() {
+        0..8 => of_few(bytes),
+        8..=16 => of_both_ends(bytes, bytes.first_chunk()?, bytes.last_chunk()?),
+        _ => of_many(bytes),
     }
-    while let Some(eight) = bytes[passed..].first_chunk() {
-        if let Some(at) = special_of_eight(*eight) {
-            return Some(passed + at);
-        }
-        passed += 8;
-    }
-    if passed == bytes.len() {
-        return None;
-    }
-    // The rest is looked at together with what is before it, where nothing was found.
-    match (bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        (Some(eight), ..) => special_of_eight(*eight).map(|at| bytes.len() - 8 + at),
-        (None, Some(first), Some(last)) => {
+}
+
+/// The same among less than eight bytes.
+fn of_few(bytes: &[u8]) -> Option<usize> {
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
             let mut eight = [0; 8];
             eight[..4].copy_from_slice(first);
             eight[4..].copy_from_slice(last);
-            special_of_eight(eight).map(|at| if at < 4 { at } else { bytes.len() + at - 8 })
+            of_eight(eight).map(|at| if at < 4 { at } else { bytes.len() + at - 8 })
         }
         _ => bytes.iter().position(|&byte| is_special(byte)),
     }
 }
 
+/// The same among up to sixteen bytes, from both ends, which may overlap.
+fn of_both_ends(bytes: &[u8], first: &[u8; 8], last: &[u8; 8]) -> Option<usize> {
+    of_eight(*first).or_else(|| of_eight(*last).map(|at| bytes.len() - 8 + at))
+}
+
+/// The same among more.
+fn of_many(bytes: &[u8]) -> Option<usize> {
+    let mut passed = 0;
+    while bytes[passed..].first_chunk::<64>().is_some_and(has_none) {
+        passed += 64;
+    }
+    while bytes[passed..].first_chunk::<16>().is_some_and(has_none) {
+        passed += 16;
+    }
+    match bytes[passed..].first_chunk::<16>().or(bytes.last_chunk()) {
+        _ if passed == bytes.len() => None,
+        // What is before the last sixteen is looked at once more, where nothing was found.
+        Some(sixteen) => {
+            let start = passed.min(bytes.len() - 16);
+            of_eight(*sixteen.first_chunk()?)
+                .or_else(|| of_eight(*sixteen.last_chunk()?).map(|at| 8 + at))
+                .map(|at| start + at)
+        }
+        None => None,
+    }
+}
+
+/// Whether there is none in a block. Without a branch inside, the compiler turns this into a few vector instructions.
+#[inline(always)]
+fn has_none<const N: usize>(block: &[u8; N]) -> bool {
+    !block.iter().fold(false, |found, &byte| found | is_special(byte))
+}
+
 /// The same among the first eight bytes, if there are so many.
 #[inline(always)]
 pub(super) fn first_special_of_eight(bytes: &[u8]) -> Option<usize> {
-    special_of_eight(*bytes.first_chunk()?)
+    of_eight(*bytes.first_chunk()?)
 }
 
 /// The same among eight bytes, all at once: subtracting makes a byte borrow from its high bit exactly if it is below what
 /// is subtracted. A borrow may spoil the bytes behind the first one found, never one before it.
 #[inline(always)]
-fn special_of_eight(eight: [u8; 8]) -> Option<usize> {
+fn of_eight(eight: [u8; 8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let word = u64::from_le_bytes(eight);
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;

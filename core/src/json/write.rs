@@ -30,15 +30,28 @@ pub(super) fn serialize_verbatim<S: ser::Serializer>(text: &str, serializer: S) 
 
 /// Appends `text` as a JSON string.
 pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
+    let text = text.as_bytes();
     out.push(b'"');
-    let mut rest = text.as_bytes();
-    while let Some(at) = first_special(rest) {
+    match first_special(text) {
+        None => out.extend_from_slice(text),
+        Some(at) => write_escaped(out, text, at),
+    }
+    out.push(b'"');
+}
+
+/// Appends a text with escapes, the first of them at a place.
+#[cold]
+fn write_escaped(out: &mut Vec<u8>, text: &[u8], mut at: usize) {
+    let mut rest = text;
+    loop {
         out.extend_from_slice(&rest[..at]);
         escape(out, rest[at]);
         rest = &rest[at + 1..];
+        match first_special(rest) {
+            Some(next) => at = next,
+            None => return out.extend_from_slice(rest),
+        }
     }
-    out.extend_from_slice(rest);
-    out.push(b'"');
 }
 
 fn escape(out: &mut Vec<u8>, byte: u8) {

@@ -158,7 +158,9 @@ impl Exchange {
         match &self.purpose {
             Purpose::Message { .. } => Claim::Urgent,
             // Calls may hold all connections when the session is begun anew.
-            Purpose::Request(asked) if asked.method == "initialize" || asked.method == "server/discover" => Claim::Urgent,
+            Purpose::Request(asked) if asked.method == "initialize" || asked.method == "server/discover" => {
+                Claim::Urgent
+            }
             Purpose::Listen(_) | Purpose::Events => Claim::Standing,
             Purpose::Request(_) | Purpose::Dropped(_) | Purpose::Delete => Claim::Usual,
         }
