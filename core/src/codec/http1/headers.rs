@@ -325,4 +325,24 @@ mod tests {
         let shown = alloc::format!("{:?}", Headers::from([("Authorization", "Bearer secret"), ("Host", "h")]));
         assert_eq!(shown, r#"{"Authorization": "…", "Host": "h"}"#);
     }
+
+    quickcheck::quickcheck! {
+        fn whatever_is_there_is_found(fields: Vec<(usize, u32)>) -> bool {
+            const NAMES: [&str; 6] = ["host", "accept", "expect", "origin", "content-length", "mcp-session-id"];
+            let cased = |name: &str, cases: u32| -> String {
+                let case = |(at, letter): (usize, char)| if cases >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter };
+                name.chars().enumerate().map(case).collect()
+            };
+            let mut headers = Headers::new();
+            for (at, (name, cases)) in fields.iter().enumerate() {
+                headers.push(&cased(NAMES[name % 6], *cases), &alloc::format!("{at}"));
+            }
+            NAMES.iter().enumerate().all(|(number, name)| {
+                let places = fields.iter().enumerate().filter(|(_, field)| field.0 % 6 == number);
+                let values: Vec<_> = places.map(|(at, _)| alloc::format!("{at}")).collect();
+                let only = if values.len() > 1 { Err(Repeated) } else { Ok(values.first().map(String::as_str)) };
+                headers.get_all(name).eq(values.iter()) && headers.only(name) == only
+            })
+        }
+    }
 }
