@@ -30,7 +30,11 @@ use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{HttpTarget, Wires};
 use crate::shared::{self, Manners, Shared};
-use crate::{Clock, ConnectError, Error, Grace};
+use crate::{Clock, ConnectError, Grace};
+
+mod handle;
+
+pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings};
 
 /// The machine of a client.
 pub(crate) type Machine = AnyClient<Token>;
@@ -469,160 +473,7 @@ impl<A> Drop for Answering<A> {
     }
 }
 
-/// How a handle makes its calls: the options, and where progress goes.
-#[derive(Clone, Default)]
-pub(crate) struct CallStyle {
-    pub(crate) options: CallOptions,
-    pub(crate) on_progress: Option<ProgressHandler>,
-}
-
-impl CallStyle {
-    pub(crate) fn on_progress(&mut self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) {
-        self.options.progress = true;
-        self.on_progress = Some(Arc::new(handler));
-    }
-}
-
-/// The parts of a builder that are the same for every adapter.
-macro_rules! client_settings {
-    () => {
-        /// How long a call waits for its answer; zero waits for ever. The default is 30 seconds.
-        #[must_use]
-        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.settings.config.call_timeout = timeout;
-            self
-        }
-
-        /// Which era of the protocol to speak. By default the client finds out.
-        #[must_use]
-        pub fn negotiation(mut self, negotiation: windlass::client::Negotiation) -> Self {
-            self.settings.config.negotiation = negotiation;
-            self
-        }
-
-        /// Changes anything else about the client: timeouts, keep-alive, limits.
-        #[must_use]
-        pub fn configure(mut self, change: impl FnOnce(&mut windlass::client::ClientConfig)) -> Self {
-            change(&mut self.settings.config);
-            self
-        }
-
-        /// How long a child is given to exit at each step of its shutdown.
-        #[must_use]
-        pub fn grace(mut self, grace: $crate::Grace) -> Self {
-            self.settings.grace = grace;
-            self
-        }
-
-        /// Hears of the server's notifications that belong to no subscription. Called where the connection is driven:
-        /// do not block in it.
-        #[must_use]
-        pub fn on_notification(
-            mut self,
-            handler: impl Fn(windlass::client::ServerNotification) + Send + Sync + 'static,
-        ) -> Self {
-            self.settings.on_notification = Some(std::sync::Arc::new(handler));
-            self
-        }
-
-        /// Finds other credentials when a server over HTTP wants them. Called where the connection is driven: do not
-        /// block in it, but hand the [`Challenge`](crate::Challenge) on to whoever finds them out.
-        #[cfg(feature = "http")]
-        #[must_use]
-        pub fn on_challenge(mut self, handler: impl Fn($crate::Challenge) + Send + Sync + 'static) -> Self {
-            self.settings.on_challenge = Some(std::sync::Arc::new(handler));
-            self
-        }
-
-        /// Hears of what went wrong without anybody waiting for it, for the log: lines of the server's that are no
-        /// messages, tools that were left out, notifications that could not be delivered.
-        #[must_use]
-        pub fn on_malformed(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
-            self.settings.on_malformed = Some(std::sync::Arc::new(handler));
-            self
-        }
-
-        fn declare(
-            mut self,
-            declare: impl FnOnce(windlass::model::ClientCapabilities) -> windlass::model::ClientCapabilities,
-        ) -> Self {
-            let capabilities = std::mem::take(&mut self.settings.config.capabilities);
-            self.settings.config.capabilities = declare(capabilities);
-            self
-        }
-    };
-}
-pub(crate) use client_settings;
-
-/// The parts of a handle that are the same for every adapter.
-macro_rules! client_handle {
-    () => {
-        /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
-        #[must_use]
-        pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
-            let mut client = self.clone();
-            client.style.options.timeout = Some(timeout);
-            client
-        }
-
-        /// The same connection, with progress on calls made through this handle reported to `handler`. It is called
-        /// where the connection is driven: do not block in it.
-        #[must_use]
-        pub fn on_progress(&self, handler: impl Fn(windlass::model::ProgressParams) + Send + Sync + 'static) -> Self {
-            let mut client = self.clone();
-            client.style.on_progress(handler);
-            client
-        }
-
-        /// The same connection, with other options for calls made through this handle.
-        #[must_use]
-        pub fn with_options(&self, options: windlass::client::CallOptions) -> Self {
-            let mut client = self.clone();
-            client.style.options = options;
-            client
-        }
-
-        /// What is known of the server.
-        pub fn peer(&self) -> std::sync::Arc<windlass::client::Peer> {
-            // A handle is given out when the connection is ready, so the peer is known.
-            self.core.peer().unwrap_or_else(|| unreachable!("a client that is not connected is not given out"))
-        }
-
-        /// What was ignored so far: answers that came late, lines that were no messages.
-        pub fn counters(&self) -> windlass::Counters {
-            self.core.counters()
-        }
-
-        /// Why the connection is over, if it is.
-        pub fn closed(&self) -> Option<windlass::CloseReason> {
-            self.core.closed()
-        }
-    };
-}
-pub(crate) use client_handle;
-
 /// Turns what is not there into an error of the peer's fault.
 pub(crate) fn no_handler() -> RpcError {
     RpcError::method_not_found("this client has no handler for the request")
 }
-
-/// Follows all pages of a listing.
-macro_rules! all_pages {
-    ($client:expr, $page:ident, $entries:ident, $($await:tt)*) => {{
-        let mut pages = windlass::client::Pages::new($client.core.page_limit);
-        let mut all = Vec::new();
-        let mut cursor = None;
-        loop {
-            let page = $client.$page(cursor)$($await)*?;
-            all.extend(page.$entries);
-            match pages.next(page.next_cursor)? {
-                Some(next) => cursor = Some(next),
-                None => return Ok(all),
-            }
-        }
-    }};
-}
-pub(crate) use all_pages;
-
-/// The result of a call on a handle.
-pub(crate) type CallResult<M> = Result<<M as windlass::model::Method>::Output, Error>;

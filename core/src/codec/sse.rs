@@ -32,7 +32,8 @@ pub use encode::{Unsendable, write_comment, write_event, write_priming_event, wr
 #[non_exhaustive]
 pub struct Bounds {
     /// Bytes of one line of data, name or id, without its line end. As a line is kept until it is complete, the read
-    /// buffer has to hold one byte more than this. By default a little more than an event in a single line needs. Below [`Bounds::LEAST_LINE`] it counts as that.
+    /// buffer has to hold one byte more than this. By default a little more than an event in a single line needs. Below
+    /// [`Bounds::LEAST_LINE`] it counts as that.
     pub line_bytes: usize,
     /// Bytes of the data of one event, with the newlines between its lines. 16 MiB is what a message on any other
     /// transport may have.

@@ -204,8 +204,7 @@ fn a_session_is_begun_anew_once_for_a_call() {
     let again = talk.request();
     talk.plain(&again, 404, "");
     assert!(talk.failed(number).contains("the server has forgotten the session"));
-    talk.close();
-    assert!(!talk.client.is_idle() || talk.client.peer().is_some());
+    talk.close_down();
 }
 
 #[test]
