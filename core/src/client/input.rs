@@ -127,8 +127,8 @@ pub(super) struct SpareRetries(Vec<Box<Retry>>);
 impl SpareRetries {
     /// Enough for a busy client; more would be memory that a burst leaves behind.
     const MOST: usize = 16;
-    /// A frame longer than this is not kept.
-    const LONGEST: usize = 4096;
+    /// The room of a frame longer than this is not kept.
+    const LONGEST: usize = 16 * 1024;
 
     pub(super) fn fill(&mut self, method: &'static str, frame: &[u8], timing: Timing) -> Box<Retry> {
         let fresh = || Box::new(Retry { method, frame: Vec::new(), rounds: 0, timing });

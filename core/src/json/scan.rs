@@ -139,7 +139,8 @@ pub(crate) fn check(text: &str, levels: usize) -> Result<(), Fault> {
 /// The content of a JSON string, borrowed where it holds no escape.
 pub(crate) fn content_of(string: &str) -> Option<Cow<'_, str>> {
     let inner = string.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    // What is not simply text in a string is an escape.
+    if first_special(inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(string).ok().map(Cow::Owned)
