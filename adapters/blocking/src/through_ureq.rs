@@ -1,7 +1,7 @@
 //! Clients whose requests are made by ureq: its proxies, its TLS, its timeouts.
 //!
 //! ureq waits, so each open exchange has a thread. An exchange has an agent to itself, which is what can be shut down to
-//! give it up; agents whose exchange went well are used again, with the connections that they keep.
+//! give it up; agents whose exchange was not given up are used again, with the connections that they keep.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;

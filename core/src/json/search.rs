@@ -16,7 +16,7 @@ pub(super) fn first_special(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The same among less than eight bytes.
+/// [`first_special`] of less than eight bytes.
 fn of_few(bytes: &[u8]) -> Option<usize> {
     match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         (Some(first), Some(last)) => {
@@ -29,12 +29,12 @@ fn of_few(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The same among up to sixteen bytes, from both ends, which may overlap.
+/// [`first_special`] of eight to sixteen bytes: of those at both ends, which may overlap.
 fn of_both_ends(bytes: &[u8], first: &[u8; 8], last: &[u8; 8]) -> Option<usize> {
     of_eight(*first).or_else(|| of_eight(*last).map(|at| bytes.len() - 8 + at))
 }
 
-/// The same among more.
+/// [`first_special`] of more than sixteen bytes.
 fn of_many(bytes: &[u8]) -> Option<usize> {
     let mut passed = 0;
     while bytes[passed..].first_chunk::<64>().is_some_and(has_none) {
@@ -62,14 +62,14 @@ fn has_none<const N: usize>(block: &[u8; N]) -> bool {
     !block.iter().fold(false, |found, &byte| found | is_special(byte))
 }
 
-/// The same among the first eight bytes, if there are so many.
+/// [`first_special`] of the first eight bytes, if there are so many.
 #[inline(always)]
 pub(super) fn first_special_of_eight(bytes: &[u8]) -> Option<usize> {
     of_eight(*bytes.first_chunk()?)
 }
 
-/// The same among eight bytes, all at once: subtracting makes a byte borrow from its high bit exactly if it is below what
-/// is subtracted. A borrow may spoil the bytes behind the first one found, never one before it.
+/// [`first_special`] of eight bytes, all at once: subtracting makes a byte borrow from its high bit exactly if it is below
+/// what is subtracted. A borrow may spoil the bytes behind the first one found, never one before it.
 #[inline(always)]
 fn of_eight(eight: [u8; 8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn every_byte_at_every_place() {
-        for length in [1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 40, 63, 64, 65, 100] {
+        for length in (1..=34).chain([40, 47, 48, 49, 63, 64, 65, 79, 80, 81, 100, 127, 128, 129]) {
             for at in 0..length {
                 for byte in 0..=u8::MAX {
                     let mut bytes = alloc::vec![0x80; length];

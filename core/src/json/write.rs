@@ -39,7 +39,8 @@ pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends a text with escapes, the first of them at a place.
+/// Appends a text with escapes, the first of them at a place. It is apart, so that names and short texts, which have none,
+/// are written with less ado.
 #[cold]
 fn write_escaped(out: &mut Vec<u8>, text: &[u8], mut at: usize) {
     let mut rest = text;

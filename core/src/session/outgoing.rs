@@ -163,11 +163,12 @@ impl<T, I> Session<T, I> {
         self.deadlines.insert((until, number), ());
     }
 
-    /// Gives a call its whole time again, from now on.
-    pub(crate) fn restart(&mut self, number: i64, now: Instant) {
-        let Some(timing) = self.pending.get(&number).map(|pending| pending.timing) else { return };
-        match timing.timeout {
-            Some(timeout) => self.postpone(number, now + timeout),
+    /// Gives a call its whole time again, from now on, up to its maximum. What it waited for somebody else does not count.
+    pub(crate) fn restart(&mut self, number: i64, waited: Duration, now: Instant) {
+        let Some(pending) = self.pending.get_mut(&number) else { return };
+        pending.started = pending.started + waited;
+        match pending.timing.timeout {
+            Some(_) => self.extend(number, now),
             None => self.lift_deadline(number),
         }
     }

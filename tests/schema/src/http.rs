@@ -236,7 +236,7 @@ impl Reading {
     fn responded(&mut self, connection: &mut Connection, head: &ResponseHead) {
         connection.unanswered -= 1;
         if connection.exchanges.is_empty() {
-            // Nor for its end.
+            // A server need not wait for the end of a request either.
             let exchange = match connection.request.take() {
                 Some((head, _)) => self.requested(&head, Vec::new()),
                 None => Exchange { conversation: self.begin_unknown(), version: None, begins: false },

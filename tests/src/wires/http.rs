@@ -52,7 +52,7 @@ impl HttpRecording {
     pub fn take(&mut self, connection: u32, direction: Direction, bytes: &[u8]) -> io::Result<()> {
         let taken = self.taken.entry((connection, direction)).or_default();
         let line = match *taken {
-            DIRECTION_BYTES.. => return Ok(()),
+            before if before > DIRECTION_BYTES => return Ok(()),
             before if before + bytes.len() > DIRECTION_BYTES => format!("{}… {connection}\n", direction.mark()),
             _ => line(connection, direction, bytes),
         };

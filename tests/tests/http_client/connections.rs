@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::model::{CallTool, CallToolParams, EmptyParams, RootsListChanged};
+use windlass::model::{CallTool, CallToolParams, ClientCapabilities, EmptyParams, ListRootsResult, RootsListChanged};
 
 use crate::talk::{Request, Talk, config, http, without_listener};
 
@@ -213,5 +213,46 @@ fn a_session_is_begun_anew_while_calls_hold_all_connections() {
     talk.begins("2025-11-25", Some("s2"));
     talk.json(&held, 200, &held.result(EMPTY));
     assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn answers_that_calls_wait_for_do_not_wait_for_calls() {
+    let mut config = config();
+    config.capabilities = ClientCapabilities::new().with_roots(true);
+    let mut http = without_listener();
+    http.connections = 1;
+    let mut talk = Talk::legacy_with(config, http, "2025-11-25", Some("s1"));
+    let numbers: Vec<_> = (0..20).map(|_| talk.call::<CallTool>(&CallToolParams::new("nosy")).0).collect();
+    for (asked, number) in numbers.into_iter().enumerate() {
+        assert_eq!(talk.requests_left(), 1, "one call at a time:\n{}", talk.transcript);
+        let call = talk.request();
+        talk.stream(&call);
+        for id in [2 * asked, 2 * asked + 1] {
+            talk.event(&call, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
+            let reply = talk.inputs.remove(0);
+            talk.client.respond(reply, Ok(ListRootsResult::new([]).into()), talk.now);
+            talk.run();
+            let answer = talk.request();
+            assert!(answer.body.contains("roots"), "the answer is next: {}", answer.body);
+            talk.plain(&answer, 202, "");
+        }
+        talk.event(&call, &call.result(EMPTY));
+        talk.end(&call);
+        assert!(talk.outcome(number).is_ok());
+    }
+    talk.close_down();
+}
+
+#[test]
+fn there_need_be_no_limit() {
+    let mut http = http();
+    http.connections = usize::MAX;
+    let mut talk = Talk::modern_with(config(), http);
+    let calls: Vec<_> = (0..100).map(|_| call(&mut talk)).collect();
+    for (number, request) in calls {
+        talk.json(&request, 200, &request.result(EMPTY));
+        assert!(talk.outcome(number).is_ok());
+    }
     talk.close_down();
 }

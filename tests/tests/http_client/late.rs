@@ -16,11 +16,19 @@ fn late(talk: &mut Talk, request: &Request) {
     talk.raw(request.conn, LATE.as_bytes());
 }
 
-/// The same request, on another connection.
+/// The same request, on another connection, as it was.
 fn again(talk: &mut Talk, request: &Request) -> Request {
     let again = talk.request();
     assert!(again.conn != request.conn && again.body == request.body, "{}", talk.transcript);
     again
+}
+
+/// The same request, under an id of its own: the server may know the first.
+fn anew(talk: &mut Talk, request: &Request) -> Request {
+    let anew = talk.request();
+    assert!(anew.conn != request.conn && anew.says() == request.says(), "{}", talk.transcript);
+    assert_ne!(anew.id(), request.id());
+    anew
 }
 
 /// A client without a connection that it could use again.
@@ -36,14 +44,14 @@ fn what_does_no_harm_is_said_again_once() {
     let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let request = talk.request();
     late(&mut talk, &request);
-    let request = again(&mut talk, &request);
+    let request = anew(&mut talk, &request);
     talk.json(&request, 200, &request.result(r#"{"tools":[]}"#));
     assert!(talk.outcome(number).is_ok());
 
     let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let request = talk.request();
     late(&mut talk, &request);
-    let request = again(&mut talk, &request);
+    let request = anew(&mut talk, &request);
     late(&mut talk, &request);
     assert!(talk.failed(number).contains("408 Request Timeout; try again later"), "{}", talk.failed(number));
     talk.close_down();
@@ -91,6 +99,21 @@ fn a_kept_connection_that_the_server_is_tired_of() {
         } else {
             assert!(talk.failed(number).contains("408"), "{}", talk.failed(number));
         }
+        talk.close_down();
+    }
+}
+
+#[test]
+fn what_is_about_the_request_is_taken_for_that() {
+    let gateway = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+    for said in [gateway.to_owned(), format!("HTTP/1.1 103 Early Hints\r\n\r\n{LATE}")] {
+        let mut talk = Talk::modern();
+        let (number, _) = talk.call::<CallTool>(&CallToolParams::new("pay"));
+        let request = talk.request();
+        assert_eq!(request.conn, 1);
+        talk.raw(request.conn, said.as_bytes());
+        assert!(talk.failed(number).contains("408"), "{}", talk.failed(number));
+        talk.no_request();
         talk.close_down();
     }
 }

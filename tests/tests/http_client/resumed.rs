@@ -70,7 +70,7 @@ fn they_do_not_count_as_unsent_while_they_wait() {
     talk.json(&request, 200, &request.result(EMPTY));
     assert!(talk.outcome(number).is_ok());
     // However long the server wants to be left alone, it is asked some time.
-    talk.pass(Duration::from_secs(3599));
+    talk.pass(Duration::from_secs(24 * 3600 - 1));
     talk.no_request();
     talk.pass(Duration::from_secs(1));
     for (number, request) in waiting {
@@ -111,5 +111,35 @@ fn credentials_that_have_expired_meanwhile_are_asked_for_again() {
     talk.event(&again, &request.result(EMPTY));
     talk.end(&again);
     assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_server_that_asks_for_credentials_without_end_does_not_keep_a_call_open_for_ever() {
+    let mut http = http();
+    http.listen = false;
+    http.answers_challenges = true;
+    let mut config = config();
+    config.call_timeout = Duration::from_secs(30);
+    config.maximum_timeout = Duration::from_secs(100);
+    let mut talk = Talk::legacy_with(config, http, "2025-11-25", Some("s1"));
+    let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
+    let mut request = talk.request();
+    for round in 0.. {
+        assert!(round < 20, "{}", talk.transcript);
+        // Whatever the program takes to find them is not the call's time.
+        let again = challenged(&mut talk, &request, &format!("Bearer {round}"));
+        talk.pass(Duration::from_secs(9));
+        talk.stream(&again);
+        talk.lines(&again, &format!("id: e{round}\ndata: \n\n"));
+        talk.cut(&again);
+        talk.pass(Duration::from_secs(1));
+        if talk.outcomes.contains_key(&number) {
+            assert_eq!(round, 9);
+            break;
+        }
+        request = talk.request();
+    }
+    assert!(talk.failed(number).contains("did not answer"), "{}", talk.failed(number));
     talk.close_down();
 }

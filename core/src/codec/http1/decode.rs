@@ -175,6 +175,9 @@ impl ResponseDecoder {
     /// Looks for the next frame in `unread`, as [`RequestDecoder::next`] does. Interim responses are read over.
     pub fn next(&mut self, unread: &[u8]) -> Result<(usize, Option<Frame<ResponseHead>>), HttpFault> {
         let found = self.advance(unread);
+        if matches!(found, Ok((_, Some(Frame::End)))) {
+            self.interim_responses = 0;
+        }
         latch(found, &mut self.state, &mut self.keep_alive)
     }
 
@@ -192,6 +195,11 @@ impl ResponseDecoder {
     /// Whether another request may be sent behind the one whose response was the last to begin.
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
+    }
+
+    /// Whether there were interim responses before the one that was the last to begin.
+    pub(crate) fn had_interim_responses(&self) -> bool {
+        self.interim_responses > 0
     }
 
     /// Whether the server has switched to another protocol (`101`, or a success of `CONNECT`). Nothing more is consumed.
@@ -228,7 +236,6 @@ impl ResponseDecoder {
                 }
                 continue;
             }
-            self.interim_responses = 0;
             self.expected.pop_front();
             let upgraded = head.ends_http(answers);
             self.keep_alive = head.keep_alive() && !upgraded;

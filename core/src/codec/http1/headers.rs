@@ -22,9 +22,9 @@ pub struct Headers {
     text: String,
     /// Each field begins where the one before it ends.
     ends: Vec<Ends>,
-    /// The [`mark`]s of all names, and those that were there before. Every request is asked for two dozen headers, most of
-    /// which are not there, and none twice.
+    /// The [`mark`]s of all names. Every request is asked for two dozen headers, and most of them are not there.
     seen: u64,
+    /// The marks that came more than once.
     repeated: u64,
 }
 

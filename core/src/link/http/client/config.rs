@@ -34,17 +34,19 @@ pub struct HttpClientConfig {
     pub redirects: u32,
     /// Tries in a row to open a stream again that broke, without an event or ten seconds of quiet in between.
     pub reconnects: u32,
-    /// How long to wait before the first of them, if the server does not say; each wait is twice the one before.
+    /// How long to wait before the first of them, if the server does not say; each wait is twice the one before. What the
+    /// server says is obeyed up to a day.
     pub reconnect_after: Duration,
     /// How long a notification or an answer may take to be delivered.
     pub message_timeout: Duration,
     /// How long a server may take to say goodbye.
     pub close_timeout: Duration,
     /// Connections at a time. Each call that waits needs one, as does each subscription; beyond it calls wait for their
-    /// turn. Proxies commonly allow a hundred or so for one client.
+    /// turn. Proxies commonly allow a hundred or so for one client. The stream on which a legacy server speaks unasked comes
+    /// on top, and so do a few for messages that calls may wait for.
     pub connections: usize,
     /// Connections kept open for later calls. With fewer than there are calls under way, those that are answered at the
-    /// same moment lose their connections, and the calls after them open new ones again and again.
+    /// same moment lose their connections unless other calls wait, and the calls after them open new ones again and again.
     pub idle_connections: usize,
     /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
     pub idle_timeout: Duration,

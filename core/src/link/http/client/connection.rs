@@ -4,7 +4,6 @@ use alloc::string::ToString;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::exchange::Claim;
 use super::pool::Answers;
 use super::request::HttpRequest;
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
@@ -29,7 +28,6 @@ pub(super) struct Connection {
 pub(super) struct Job {
     pub(super) exchange: u64,
     pub(super) request: Arc<HttpRequest>,
-    pub(super) claim: Claim,
     /// When it was put on its connection.
     pub(super) sent_at: Instant,
     /// Whether anything came back.
@@ -115,8 +113,7 @@ impl Connection {
                     let detail = "the server switched to another protocol";
                     return Outcome::Failed(ConnError::new(ConnErrorKind::Broken, detail));
                 }
-                (Some(Frame::Head(head)), _) if head.status == 408 && self.may_be_stale(now) => {
-                    // Said to nobody in particular before the connection is closed, not about this request.
+                (Some(Frame::Head(head)), _) if head.status == 408 && self.is_farewell() && self.may_be_stale(now) => {
                     if let Some(job) = &mut self.job {
                         job.answered = false;
                     }
@@ -147,6 +144,12 @@ impl Connection {
             Ok(_) => Outcome::Done,
             Err(fault) => Outcome::Failed(broken(fault)),
         }
+    }
+
+    /// Whether the response whose head was just read may be said to nobody in particular, before the connection is closed:
+    /// nothing before it was about this request.
+    fn is_farewell(&self) -> bool {
+        !self.decoder.keep_alive() && !self.decoder.had_interim_responses()
     }
 
     /// Whether the server may have closed the connection, as it may one that it keeps, before it saw the request.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
-use super::exchange::{Claim, Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
 use super::lending::Prepared;
 use super::redirects::Moved;
 use super::renewing::Suspect;
@@ -280,8 +280,10 @@ impl<T> Exchanges<T> {
     /// What the machine wants next. Call it until it is [`ExchangeOutput::Idle`].
     pub fn poll(&mut self) -> ExchangeOutput<'_, T> {
         loop {
-            match self.next_control_in_turn() {
+            match self.next_control() {
                 Some(Control::Start(exchange)) => {
+                    // How fast it is sent is not for this machine to know.
+                    self.request_sent(exchange);
                     if let Some(open) = self.exchanges.get(&exchange) {
                         return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
                     }
@@ -304,13 +306,8 @@ impl<T> Exchanges<T> {
         }
     }
 
-    pub(super) fn next_control(&mut self) -> Option<Control> {
-        self.controls.pop_front()
-    }
-
-    /// The request of an exchange, and what it may have to be made.
-    pub(super) fn request(&self, exchange: u64) -> Option<(&Arc<HttpRequest>, Claim)> {
-        self.exchanges.get(&exchange).map(|exchange| (&exchange.request, exchange.claim()))
+    pub(super) fn request(&self, exchange: u64) -> Option<&Arc<HttpRequest>> {
+        self.exchanges.get(&exchange).map(|exchange| &exchange.request)
     }
 
     /// Whether there is nothing left to do but to say that it is over.

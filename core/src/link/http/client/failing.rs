@@ -1,6 +1,7 @@
 //! From failures to what they mean: another era, another session, other credentials, another try, or an error.
 
 use alloc::boxed::Box;
+use core::time::Duration;
 
 use super::body::Form;
 use super::exchange::{Asked, Ending, Exchange, Purpose, Stage, is_passing};
@@ -179,8 +180,8 @@ impl<T> Exchanges<T> {
         !asked.repeated && request::is_repeatable(&asked.method, asked.name.as_deref(), &self.tools)
     }
 
-    /// Makes a request again that the server says it did not get in time, once. Some say so of a request that they got and
-    /// did not answer in time: one that was sent as a whole, and may do something twice, is not believed to be lost.
+    /// Makes a request again that the server says it did not get in time; not a second time. Some say so of a request that
+    /// they got and did not answer in time: one that was sent as a whole and may do something twice is not made again.
     pub(super) fn came_too_late(&mut self, id: u64, status: u16) -> bool {
         let Some(exchange) = self.exchanges.get(&id).filter(|exchange| status == 408 && !exchange.late) else {
             return false;
@@ -193,7 +194,14 @@ impl<T> Exchanges<T> {
         if exchange.request.method != "POST" || !(harmless || exchange.unsent_bytes > 0) {
             return false;
         }
+        let may_have_come = exchange.unsent_bytes == 0;
         let Some(old) = self.drop_exchange(id) else { return false };
+        if let Purpose::Request(asked) = &old.purpose {
+            // An id may be used only once.
+            if may_have_come && self.repeat(asked.number, &old.request.body) {
+                return true;
+            }
+        }
         let request = (*old.request).clone();
         let mut exchange = old.with_request(request);
         exchange.late = true;
@@ -254,13 +262,17 @@ impl<T> Exchanges<T> {
     fn replay(&mut self, id: u64) {
         let Some(old) = self.drop_exchange(id) else { return };
         let number = old.number();
+        let waited = match (&old.stage, old.deadline) {
+            (Stage::Challenged, Some(until)) => self.http.challenge_timeout.saturating_sub(until.since(self.now)),
+            _ => Duration::ZERO,
+        };
         let headers = request::replaced(&old.request.headers, &self.http.headers);
         let request = request::HttpRequest { headers, ..(*old.request).clone() };
         let mut exchange = old.with_request(request);
         exchange.challenged = true;
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
         if let Some(number) = number {
-            self.client.session.restart(number, self.now);
+            self.client.session.restart(number, waited, self.now);
         }
         self.open(exchange);
     }

@@ -189,7 +189,7 @@ impl<T> Machine for HttpClient<T> {
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
         loop {
-            while let Some(control) = self.next_control() {
+            while let Some(control) = self.exchanges.next_control() {
                 self.control(control);
             }
             if self.exchanges.is_over() {
@@ -217,6 +217,9 @@ impl<T> Machine for HttpClient<T> {
                     continue;
                 }
                 self.news = 0;
+                if self.pool.lets_go() {
+                    continue;
+                }
                 return Output::Idle { deadline: earliest(self.exchanges.deadline(), self.pool.deadline()) };
             }
         }
@@ -224,16 +227,12 @@ impl<T> Machine for HttpClient<T> {
 }
 
 impl<T> HttpClient<T> {
-    /// The pool has its own limit for connections; a carrier has none.
-    fn next_control(&mut self) -> Option<Control> {
-        if self.carrier.is_some() { self.exchanges.next_control_in_turn() } else { self.exchanges.next_control() }
-    }
-
     fn control(&mut self, control: Control) {
         if let Some(carrier) = &mut self.carrier {
             match control {
                 Control::Start(exchange) => {
-                    if let Some((request, _)) = self.exchanges.request(exchange) {
+                    self.exchanges.request_sent(exchange);
+                    if let Some(request) = self.exchanges.request(exchange) {
                         carrier.start(ExchangeId(exchange), request.clone());
                     }
                 }
@@ -243,12 +242,12 @@ impl<T> HttpClient<T> {
         }
         match control {
             Control::Start(exchange) => {
-                let Some((request, claim)) = self.exchanges.request(exchange) else { return };
-                if let Err(why) = self.pool.start(exchange, request.clone(), claim, self.now) {
+                let Some(request) = self.exchanges.request(exchange) else { return };
+                if let Err(why) = self.pool.start(exchange, request.clone(), self.now) {
                     self.exchanges.failed(ExchangeId(exchange), why, self.now);
                 }
             }
-            Control::Abort(exchange) => self.pool.abort(exchange, &mut self.exchanges, self.now),
+            Control::Abort(exchange) => self.pool.abort(exchange),
         }
     }
 

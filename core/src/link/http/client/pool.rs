@@ -1,5 +1,5 @@
-//! Which connection an exchange is on: kept ones are used again, new ones are opened up to a limit, and beyond it
-//! exchanges wait for their turn.
+//! Which connection an exchange is on: kept ones are used again, and where there is none, a new one is opened. How many
+//! exchanges there are at a time is not decided here.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -8,17 +8,12 @@ use core::time::Duration;
 
 use super::config::HttpClientConfig;
 use super::connection::{Connection, Job, Outcome};
-use super::exchange::Claim;
 use super::request::HttpRequest;
 use crate::codec::http1::ResponseHead;
 use crate::error::ConnError;
 use crate::machine::{ConnId, HttpTarget};
 use crate::table::Table;
 use crate::time::Instant;
-
-/// Connections beyond the limit for messages that others may wait for: the answer to a server that asks something in the
-/// middle of a call, when calls have taken all there are.
-pub(super) const RESERVE: usize = 8;
 
 /// Who is told what came back.
 pub(super) trait Answers {
@@ -36,13 +31,11 @@ pub(super) enum PoolOutput {
 
 /// The connections of a client.
 pub(super) struct Pool {
-    most: usize,
     most_idle: usize,
     idle_timeout: Duration,
     connections: Table<u32, Box<Connection>>,
     /// Connections without an exchange, the one that was used last at the end, and until when they are kept.
     idle: VecDeque<(Instant, u32)>,
-    waiting: VecDeque<Job>,
     next: u32,
     outputs: VecDeque<PoolOutput>,
     /// Connections with a request that their driver does not know of.
@@ -52,27 +45,19 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(config: &HttpClientConfig) -> Self {
         Self {
-            most: config.connections.max(1),
             most_idle: config.idle_connections,
             idle_timeout: config.idle_timeout,
             connections: Table::new(),
             idle: VecDeque::new(),
-            waiting: VecDeque::new(),
             next: 0,
             outputs: VecDeque::new(),
             moving: VecDeque::new(),
         }
     }
 
-    /// Makes a request, now or when there is a connection for it.
-    pub(super) fn start(
-        &mut self,
-        exchange: u64,
-        request: Arc<HttpRequest>,
-        claim: Claim,
-        now: Instant,
-    ) -> Result<(), ConnError> {
-        self.place(Job { exchange, request, claim, sent_at: now, answered: false, retried: false }, now)
+    /// Makes a request.
+    pub(super) fn start(&mut self, exchange: u64, request: Arc<HttpRequest>, now: Instant) -> Result<(), ConnError> {
+        self.place(Job { exchange, request, sent_at: now, answered: false, retried: false }, now)
     }
 
     fn place(&mut self, job: Job, now: Instant) -> Result<(), ConnError> {
@@ -84,20 +69,6 @@ impl Pool {
         if let Some((_, conn)) = idle.and_then(|at| self.idle.remove(at)) {
             return self.send(conn, job);
         }
-        let most = match job.claim {
-            Claim::Usual => self.most,
-            Claim::Urgent => self.most + RESERVE,
-            Claim::Standing => usize::MAX,
-        };
-        if self.connections.len() >= most && self.carrying() >= most {
-            match self.idle.pop_front() {
-                Some((_, oldest)) => self.drop_connection(oldest),
-                None => {
-                    self.waiting.push_back(job);
-                    return Ok(());
-                }
-            }
-        }
         while self.connections.contains(&self.next) {
             self.next = self.next.wrapping_add(1);
         }
@@ -106,12 +77,6 @@ impl Pool {
         self.outputs.push_back(PoolOutput::Open(ConnId(conn), target.clone()));
         self.connections.insert(conn, Box::new(Connection::new(target)));
         self.send(conn, job)
-    }
-
-    /// How many connections are there but those that streams have for themselves.
-    fn carrying(&self) -> usize {
-        let stands = |job: &Job| job.claim == Claim::Standing;
-        self.connections.iter().filter(|(_, connection)| !connection.job.as_ref().is_some_and(stands)).count()
     }
 
     fn send(&mut self, conn: u32, job: Job) -> Result<(), ConnError> {
@@ -129,13 +94,11 @@ impl Pool {
     }
 
     /// Gives up an exchange; its connection goes with it.
-    pub(super) fn abort(&mut self, exchange: u64, answers: &mut impl Answers, now: Instant) {
-        self.waiting.retain(|job| job.exchange != exchange);
+    pub(super) fn abort(&mut self, exchange: u64) {
         let carries = |connection: &Connection| connection.job.as_ref().is_some_and(|job| job.exchange == exchange);
         let carrier = self.connections.iter().find(|(_, connection)| carries(connection)).map(|(&conn, _)| conn);
         if let Some(conn) = carrier {
             self.drop_connection(conn);
-            self.place_waiting(answers, now);
         }
     }
 
@@ -148,19 +111,6 @@ impl Pool {
         match self.outputs.iter().position(opening) {
             Some(at) => drop(self.outputs.remove(at)),
             None => self.outputs.push_back(PoolOutput::Close(ConnId(conn))),
-        }
-    }
-
-    fn place_waiting(&mut self, answers: &mut impl Answers, now: Instant) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        let waiting = core::mem::take(&mut self.waiting);
-        for job in waiting {
-            let exchange = job.exchange;
-            if let Err(why) = self.place(job, now) {
-                answers.failed(exchange, why, now);
-            }
         }
     }
 
@@ -201,11 +151,9 @@ impl Pool {
     /// What becomes of a connection, and of the exchange that was on it.
     fn settle(&mut self, conn: u32, outcome: Outcome, answers: &mut impl Answers, now: Instant) {
         match outcome {
-            Outcome::Busy => return,
-            Outcome::Free if self.idle.len() < self.most_idle || !self.waiting.is_empty() => {
-                self.idle.push_back((now + self.idle_timeout, conn));
-            }
-            Outcome::Free | Outcome::Done => self.drop_connection(conn),
+            Outcome::Busy => {}
+            Outcome::Free => self.idle.push_back((now + self.idle_timeout, conn)),
+            Outcome::Done => self.drop_connection(conn),
             Outcome::Failed(why) => {
                 let connection = self.connections.get_mut(&conn);
                 let stale = connection.as_ref().is_some_and(|connection| connection.may_be_stale(now));
@@ -224,7 +172,6 @@ impl Pool {
                 }
             }
         }
-        self.place_waiting(answers, now);
     }
 
     pub(super) fn write_buf(&self, conn: ConnId) -> &[u8] {
@@ -237,6 +184,15 @@ impl Pool {
         connection.outbox.wrote(count);
         let job = connection.job.as_ref().filter(|_| connection.outbox.len() == 0)?;
         Some(job.exchange)
+    }
+
+    /// Closes a connection that nobody needs now, if more are kept than shall be. Returns whether there was one.
+    pub(super) fn lets_go(&mut self) -> bool {
+        let surplus = self.idle.len() > self.most_idle;
+        if let Some((_, oldest)) = self.idle.front().copied().filter(|_| surplus) {
+            self.drop_connection(oldest);
+        }
+        surplus
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -255,17 +211,14 @@ impl Pool {
 
     /// Closes what is left.
     pub(super) fn shut(&mut self) {
-        self.waiting.clear();
         while let Some((&conn, _)) = self.connections.first() {
             self.drop_connection(conn);
         }
     }
 
-    /// Whether there is nothing to write and nothing that waits.
+    /// Whether there is nothing to write.
     pub(super) fn is_quiet(&self) -> bool {
-        self.waiting.is_empty()
-            && self.outputs.is_empty()
-            && self.connections.iter().all(|(_, connection)| connection.outbox.len() == 0)
+        self.outputs.is_empty() && self.connections.iter().all(|(_, connection)| connection.outbox.len() == 0)
     }
 
     pub(super) fn is_empty(&self) -> bool {

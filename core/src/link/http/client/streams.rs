@@ -16,8 +16,8 @@ use crate::time::Instant;
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
 
-/// The most: a server that means never is asked once an hour whether it has meant it.
-const MOST_RETRY: Duration = Duration::from_secs(3600);
+/// The most that is waited at the server's word: one that says never is asked once a day whether it means it.
+const MOST_RETRY: Duration = Duration::from_secs(24 * 3600);
 
 /// How long a stream may take to begin, and on the HTTP+SSE transport to name its endpoint.
 const BEGIN_TIME: Duration = Duration::from_secs(10);
@@ -50,7 +50,7 @@ impl<T> Exchanges<T> {
     fn retry_at(&self, exchange: &Exchange, tries: Tries) -> Instant {
         let patience = self.http.reconnect_after.saturating_mul(1 << tries.0.min(16));
         let asked_for = exchange.body.events().and_then(|events| events.retry());
-        self.now + asked_for.unwrap_or(patience).clamp(LEAST_RETRY, MOST_RETRY)
+        self.now + asked_for.map_or(patience, |asked_for| asked_for.min(MOST_RETRY)).max(LEAST_RETRY)
     }
 
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.

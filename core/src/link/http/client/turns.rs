@@ -1,31 +1,33 @@
-//! Whose turn it is, where somebody else makes the requests and would make any number of them at once: up to the limit
-//! for connections they are made, beyond it they wait.
+//! Whose turn it is: up to the limit for connections requests are made, beyond it they wait.
 
 use alloc::collections::VecDeque;
 
 use super::exchange::Claim;
 use super::exchanges::{Control, Exchanges};
-use super::pool::RESERVE;
+
+/// Exchanges beyond the limit, for those that others may wait for: the answer to a server that asks something in the middle
+/// of a call, or a handshake, when calls have taken all there are.
+const RESERVE: usize = 8;
 
 /// Exchanges that wait for their turn.
 #[derive(Default)]
 pub(super) struct Turns {
     /// Exchanges that somebody is at.
     taken: usize,
-    /// Those that others may wait for, which may use the reserve.
-    messages: VecDeque<u64>,
+    /// Those that may use the reserve.
+    urgent: VecDeque<u64>,
     others: VecDeque<u64>,
 }
 
 impl Turns {
     /// Whether the reserve is used up: nothing that is written now could be sent.
     pub(super) fn are_used_up(&self) -> bool {
-        !self.messages.is_empty()
+        !self.urgent.is_empty()
     }
 
     /// Gives up an exchange that waits. Returns whether it did.
     pub(super) fn give_up(&mut self, id: u64) -> bool {
-        let waiting = [&mut self.messages, &mut self.others];
+        let waiting = [&mut self.urgent, &mut self.others];
         waiting
             .into_iter()
             .any(|queue| queue.iter().position(|other| *other == id).and_then(|at| queue.remove(at)).is_some())
@@ -34,25 +36,23 @@ impl Turns {
 
 impl<T> Exchanges<T> {
     /// What is to be done next about exchanges, within the limit for connections.
-    pub(super) fn next_control_in_turn(&mut self) -> Option<Control> {
+    pub(super) fn next_control(&mut self) -> Option<Control> {
         while let Some(control) = self.controls.pop_front() {
             let Control::Start(id) = control else { return Some(control) };
             match self.exchanges.get(&id).map(|exchange| exchange.claim()) {
                 Some(Claim::Usual) => self.turns.others.push_back(id),
-                Some(Claim::Urgent) => self.turns.messages.push_back(id),
+                Some(Claim::Urgent) => self.turns.urgent.push_back(id),
                 Some(Claim::Standing) => return Some(control),
                 None => {}
             }
         }
         let most = self.http.connections.max(1);
-        let next = if self.turns.taken < most + RESERVE { self.turns.messages.pop_front() } else { None };
+        let next = if self.turns.taken < most.saturating_add(RESERVE) { self.turns.urgent.pop_front() } else { None };
         let next = next.or_else(|| if self.turns.taken < most { self.turns.others.pop_front() } else { None })?;
         if let Some(exchange) = self.exchanges.get_mut(&next) {
             exchange.has_turn = true;
             self.turns.taken += 1;
         }
-        // How fast it is sent is not for this machine to know.
-        self.request_sent(next);
         Some(Control::Start(next))
     }
 
