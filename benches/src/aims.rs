@@ -33,6 +33,9 @@ impl Aims {
     /// The end of the report.
     pub(crate) fn conclude(&self) {
         println!("\n{} of {} aims reached", self.reached, self.reached + self.missed);
+        if self.missed > 0 {
+            println!("what the profiles say about the others is in README.md, under \"Not reached, and why\"");
+        }
     }
 }
 
