@@ -90,6 +90,8 @@ struct Exchange {
     version: Option<ProtocolVersion>,
     /// Whether a handshake begins with it.
     begins: bool,
+    /// The session that the response names.
+    session: String,
 }
 
 enum ResponseBody {
@@ -193,7 +195,7 @@ impl Reading {
                 None => known("").unwrap_or_else(|| self.begin("")),
             },
         };
-        let exchange = Exchange { conversation, version, begins };
+        let exchange = Exchange { conversation, version, begins, session: String::new() };
         if head.method == "POST" && head.headers.content_type_is("application/json") {
             self.say(Side::Client, text, &exchange);
         }
@@ -239,14 +241,17 @@ impl Reading {
             // A server need not wait for the end of a request either.
             let exchange = match connection.request.take() {
                 Some((head, _)) => self.requested(&head, Vec::new()),
-                None => Exchange { conversation: self.begin_unknown(), version: None, begins: false },
+                None => Exchange {
+                    conversation: self.begin_unknown(),
+                    version: None,
+                    begins: false,
+                    session: String::new(),
+                },
             };
             connection.exchanges.push_back(exchange);
         }
-        // A session is known by its id from the answer to `initialize` on.
-        if let Some(exchange) = connection.exchanges.front().filter(|exchange| exchange.begins) {
-            let session = head.headers.get("mcp-session-id").unwrap_or_default();
-            self.known.insert(session.to_owned(), exchange.conversation);
+        if let Some(exchange) = connection.exchanges.front_mut() {
+            exchange.session = head.headers.get("mcp-session-id").unwrap_or_default().to_owned();
         }
         let body = if head.headers.content_type_is("application/json") {
             ResponseBody::Json(Vec::new())
@@ -305,6 +310,10 @@ impl Reading {
 
     fn say(&mut self, sender: Side, text: String, exchange: &Exchange) {
         let Exchange { conversation, version, .. } = *exchange;
+        // A session is known by its id from the answer to `initialize` on.
+        if sender == Side::Server && exchange.begins && text.contains("\"result\"") {
+            self.known.insert(exchange.session.clone(), conversation);
+        }
         // An answer is sent again if the connection was closed before anybody can have read it.
         let again =
             sender == Side::Client && !text.contains("\"method\"") && !self.told.insert((conversation, text.clone()));

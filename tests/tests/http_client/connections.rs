@@ -256,3 +256,33 @@ fn there_need_be_no_limit() {
     }
     talk.close_down();
 }
+
+#[test]
+fn what_was_asked_before_the_server_began_anew_is_not_answered() {
+    let mut config = config();
+    config.capabilities = ClientCapabilities::new().with_roots(true);
+    let mut talk = Talk::legacy_with(config, without_listener(), "2025-11-25", Some("s1"));
+    let (number, held) = call(&mut talk);
+    talk.stream(&held);
+    talk.client.notify::<RootsListChanged>(&EmptyParams::new(), talk.now).unwrap();
+    talk.run();
+    let told = talk.request();
+    talk.plain(&told, 404, "");
+    let initialize = talk.request();
+    let asks = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    talk.event(&held, asks);
+    talk.initialized(&initialize, "2025-11-25", Some("s2"));
+    talk.announced();
+    talk.event(&held, asks);
+    assert!(talk.inputs.is_empty());
+    talk.no_request();
+    talk.event(&held, &held.result(EMPTY));
+    talk.end(&held);
+    assert!(talk.outcome(number).is_ok());
+    // What it asks now is another matter.
+    let (_, next) = call(&mut talk);
+    talk.stream(&next);
+    talk.event(&next, asks);
+    assert_eq!(talk.inputs.len(), 1);
+    talk.close_down();
+}

@@ -10,7 +10,7 @@ use super::exchange::{self, Asked, Exchange, Purpose, Stage};
 use super::exchanges::Exchanges;
 use super::lending::{Place, prepared};
 use super::request;
-use super::sending::Mismatch;
+use super::sending::{Gate, Mismatch};
 use super::streams::Transport;
 use super::tools::Listing;
 use crate::client::Queued;
@@ -162,6 +162,14 @@ impl<T> Exchanges<T> {
             Ok(Parsed::Batch(_)) => return self.malformed(id, Malformed::new(MalformedKind::BatchNotAllowed, "")),
             Err(malformed) => return self.malformed(id, malformed),
         };
+        // What the server asked before it began anew, it does not know of any more.
+        let outdated = match exchange.purpose {
+            Purpose::Request(_) if exchange.beginning != self.beginnings => true,
+            _ => matches!(self.gate, Gate::Renewing(_)) && renewal.is_none(),
+        };
+        if outdated && matches!(message, Message::Request { .. }) {
+            return;
+        }
         let mut answered = None;
         if let Message::Response { id: answers, outcome } = &mut message {
             match &mut exchange.purpose {
@@ -192,6 +200,9 @@ impl<T> Exchanges<T> {
         }
         if let Some(renewal) = renewal.filter(|_| !self.client.is_renewing() && self.client.closed().is_none()) {
             self.renewal_over(renewal);
+            if let Some(handshake) = self.exchanges.get_mut(&id) {
+                handshake.beginning = self.beginnings;
+            }
         }
         if self.client.is_ready_in(Era::Legacy) && !was_ready {
             self.session = self.exchanges.get_mut(&id).and_then(|exchange| exchange.granted.take());
