@@ -253,7 +253,8 @@ impl Reading {
         if let Some(exchange) = connection.exchanges.front_mut() {
             exchange.session = head.headers.get("mcp-session-id").unwrap_or_default().to_owned();
         }
-        let body = if head.headers.content_type_is("application/json") {
+        // What has no type is taken for JSON by our client, too.
+        let body = if head.headers.content_type_is("application/json") || !head.headers.contains("content-type") {
             ResponseBody::Json(Vec::new())
         } else if head.headers.content_type_is("text/event-stream") {
             let decoder = Box::new(EventDecoder::new(sse::Bounds::for_events_of(DIRECTION_BYTES)));
