@@ -19,8 +19,6 @@ pub struct Conversation {
     requests: BTreeMap<(Side, String), Vec<Request>>,
     /// The revision of the request that asked for progress, by the sender of the request and the token.
     progress: BTreeMap<(Side, String), ProtocolVersion>,
-    /// Whether one side says over HTTP what it likes, so that not all of it need be found.
-    pub with_anybody: bool,
 }
 
 #[derive(Clone)]

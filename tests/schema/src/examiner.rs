@@ -10,7 +10,7 @@ use windlass::model::ProtocolVersion;
 use windlass_tests::wires::Speaker;
 
 use crate::check::check;
-use crate::conversation::{Conversation, Kind, Place};
+use crate::conversation::{Conversation, Place};
 use crate::http::{self, Said};
 use crate::recording::Head;
 use crate::schemas::Schemas;
@@ -41,8 +41,6 @@ pub struct Figures {
     pub cut: usize,
     /// Recordings of connections whose end was not recorded.
     pub read_in_part: usize,
-    /// Answers of ours over HTTP to peers who say what they like, whose requests were not found in what those said.
-    pub unmatched: usize,
     /// Frames of ours whose null id was let pass; see [`check`].
     pub null_ids: usize,
     /// Frames of other implementations.
@@ -111,7 +109,6 @@ impl Examiner {
         let mut conversations = BTreeMap::<usize, Conversation>::new();
         for Said { sender, text, conversation, version } in messages {
             let conversation = conversations.entry(*conversation).or_default();
-            conversation.with_anybody = [head.client, head.server].contains(&Speaker::Raw);
             if let Some(version) = version {
                 conversation.speak(*version);
             }
@@ -161,11 +158,6 @@ impl Examiner {
             Speaker::Raw => return,
             Speaker::Ours => *figures.frames.entry(version).or_default() += 1,
             Speaker::Foreign => figures.foreign += 1,
-        }
-        let unasked = places.iter().all(|place| matches!(place.kind, Kind::Result { method: None }));
-        if unasked && speaker == Speaker::Ours && conversation.with_anybody {
-            self.of_source(head).unmatched += 1;
-            return;
         }
         if !self.is_new(head, line, speaker, &places) {
             return;

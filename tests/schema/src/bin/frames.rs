@@ -113,9 +113,6 @@ fn report(source: &str, figures: &Figures) {
     if figures.cut > 0 {
         println!("  not looked at: {} frames that the transcripts cut short", figures.cut);
     }
-    if figures.unmatched > 0 {
-        println!("  not held against a request: {} answers to peers who say what they like", figures.unmatched);
-    }
     if figures.read_in_part > 0 {
         println!("  not looked at: the end of {} recordings that are too long", figures.read_in_part);
     }
