@@ -434,6 +434,14 @@ mod tests {
     }
 
     #[test]
+    fn what_has_no_type_is_read_as_json() {
+        let asks = r#"{"method":"ping"}"#;
+        let untyped = json("", asks).replace("Content-Type", "Content-Tyqe");
+        let said = recorded(&[(1, '>', &post("", r#"{"method":"a"}"#)), (1, '<', &untyped)]);
+        assert_eq!(said[1], (0, format!("Server {asks}")));
+    }
+
+    #[test]
     fn who_speaks_something_else_is_found_out() {
         let recording = [("> 1", "GET /mcp HTTP/1.1\r\nHost : h\r\n\r\n"), ("< 2", "HTTP/1.1 2000 OK\r\n\r\n")];
         let lines = recording.map(|(mark, text)| format!("{mark} {}\n", escaped(text.as_bytes())));
