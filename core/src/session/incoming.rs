@@ -51,7 +51,7 @@ impl<T, I> Session<T, I> {
         if !self.anonymous && self.keys.contains(id) {
             return Err(NotBegun::DuplicateId);
         }
-        if self.incoming.len() >= self.room.incoming_requests {
+        if self.incoming.len() >= self.room.incoming_requests as usize {
             return Err(NotBegun::TooMany);
         }
         let key = self.next_request();

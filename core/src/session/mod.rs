@@ -37,6 +37,8 @@ pub(crate) enum Route {
 pub(crate) struct Session<T, I> {
     pub(crate) room: Room,
     pub(crate) outbox: Outbox,
+    /// Bytes that the link has taken out of the outbox and not sent yet.
+    pub(crate) unsent_bytes: usize,
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
     /// Where each frame in the outbox belongs, if the link wants to know.
@@ -57,8 +59,8 @@ pub(crate) struct Session<T, I> {
 /// How much may be open and wait at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Room {
-    pending_calls: usize,
-    pub(crate) incoming_requests: usize,
+    pending_calls: u32,
+    incoming_requests: u32,
     outbox_soft_bytes: usize,
     outbox_hard_bytes: usize,
 }
@@ -66,12 +68,22 @@ pub(crate) struct Room {
 impl Room {
     fn within(limits: &Limits) -> Self {
         Self {
-            pending_calls: limits.pending_calls,
-            incoming_requests: limits.incoming_requests,
+            pending_calls: count(limits.pending_calls),
+            incoming_requests: count(limits.incoming_requests),
             outbox_soft_bytes: limits.outbox_soft_bytes,
             outbox_hard_bytes: limits.outbox_hard_bytes,
         }
     }
+
+    /// As many requests of the peer may be open at a time.
+    pub(crate) fn set_incoming_requests(&mut self, most: usize) {
+        self.incoming_requests = count(most);
+    }
+}
+
+/// More can never be open.
+fn count(most: usize) -> u32 {
+    u32::try_from(most).unwrap_or(u32::MAX)
 }
 
 /// What was ignored, as the protocol asks. A peer that makes these grow is buggy, but harmless.
@@ -95,6 +107,7 @@ impl<T, I> Session<T, I> {
         Self {
             room: Room::within(limits),
             outbox: Outbox::default(),
+            unsent_bytes: 0,
             overflowed: false,
             routes: None,
             name: 0,

@@ -57,7 +57,8 @@ impl<T, I> Session<T, I> {
 
     /// Whether one more call may be sent.
     pub(crate) fn has_room(&self) -> bool {
-        self.pending.len() < self.room.pending_calls && self.outbox.len() <= self.room.outbox_soft_bytes
+        let unsent = self.outbox.len() + self.unsent_bytes;
+        self.pending.len() < self.room.pending_calls as usize && unsent <= self.room.outbox_soft_bytes
     }
 
     /// Sends a call and remembers it.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use windlass::Json;
+use windlass::client::CallOptions;
 use windlass::model::{CallTool, CallToolParams, ClientCapabilities, EmptyParams, ListRootsResult, RootsListChanged};
 
 use crate::talk::{Request, Talk, config, http, without_listener};
@@ -241,6 +243,39 @@ fn answers_that_calls_wait_for_do_not_wait_for_calls() {
         talk.end(&call);
         assert!(talk.outcome(number).is_ok());
     }
+    talk.close_down();
+}
+
+#[test]
+fn nor_for_calls_that_are_more_than_may_wait() {
+    let mut config = config();
+    config.limits.outbox_soft_bytes = 2000;
+    let mut http = without_listener();
+    http.connections = 1;
+    let mut talk = Talk::legacy_with(config, http, "2025-11-25", Some("s1"));
+    let long = Json::of(&serde_json::json!({ "x": "y".repeat(800) })).unwrap();
+    let params = CallToolParams::new("long").with_arguments(long);
+    let (number, held) = call(&mut talk);
+    let waiting: Vec<_> = std::iter::from_fn(|| talk.try_call::<CallTool>(&params, &CallOptions::new()).ok()).collect();
+    assert_eq!(waiting.len(), 3, "what waits is within the limit but for the last");
+    talk.stream(&held);
+    talk.event(&held, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
+    let pong = talk.request();
+    assert!(pong.body.contains(r#""id":"p""#), "the answer is next: {}", pong.body);
+    talk.plain(&pong, 202, "");
+    talk.event(&held, &held.result(EMPTY));
+    talk.end(&held);
+    assert!(talk.outcome(number).is_ok());
+    for (number, _) in waiting {
+        let request = talk.request();
+        talk.json(&request, 200, &request.result(EMPTY));
+        assert!(talk.outcome(number).is_ok());
+    }
+    // There is room again.
+    let (number, _) = talk.try_call::<CallTool>(&params, &CallOptions::new()).unwrap();
+    let request = talk.request();
+    talk.json(&request, 200, &request.result(EMPTY));
+    assert!(talk.outcome(number).is_ok());
     talk.close_down();
 }
 

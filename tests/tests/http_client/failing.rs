@@ -200,7 +200,7 @@ fn what_the_program_nests_deeply_is_for_the_server_to_judge() {
 #[test]
 fn a_server_that_reads_nothing_is_not_given_everything() {
     let mut config = config();
-    config.limits.outbox_soft_bytes = 1000;
+    config.limits.outbox_soft_bytes = 2000;
     let mut talk = Talk::modern_with(config, http());
     let mut params = CallToolParams::new("echo");
     params = params.with_arguments(windlass::Json::of(&serde_json::json!({ "x": "y".repeat(800) })).unwrap());

@@ -85,8 +85,6 @@ pub struct Exchanges<T> {
     /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
     pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
-    /// Bytes of requests that are not sent yet.
-    pub(super) unsent_bytes: usize,
     started: bool,
     /// Whether to close when the only call is over.
     pub(super) only_call: bool,
@@ -147,7 +145,6 @@ impl<T> Exchanges<T> {
             tools: KnownTools::default(),
             mismatches: BTreeMap::new(),
             closing: Closing::No,
-            unsent_bytes: 0,
             started: false,
             only_call: false,
             prepared: None,
@@ -368,7 +365,7 @@ impl<T> Exchanges<T> {
     pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
         exchange.credentials = self.credentials;
         exchange.unsent_bytes = exchange.request.body.len();
-        self.unsent_bytes += exchange.unsent_bytes;
+        self.client.session.unsent_bytes += exchange.unsent_bytes;
         let id = self.put_back(exchange);
         self.controls.push_back(Control::Start(id));
         id
@@ -408,7 +405,7 @@ impl<T> Exchanges<T> {
     /// A request is sent, or will not be.
     pub(super) fn request_sent(&mut self, id: u64) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            self.unsent_bytes -= core::mem::take(&mut exchange.unsent_bytes);
+            self.client.session.unsent_bytes -= core::mem::take(&mut exchange.unsent_bytes);
         }
     }
 

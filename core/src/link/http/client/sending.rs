@@ -75,9 +75,8 @@ impl<T> Exchanges<T> {
         if let Gate::Renewing(renewal) = self.gate {
             return self.go_on_renewing(renewal);
         }
-        // A server that reads nothing is not given more, so that calls are refused in time.
-        let full = self.unsent_bytes > self.client.limits().outbox_soft_bytes || self.turns.are_used_up();
-        if !matches!(self.gate, Gate::Open) || full {
+        // What is written while nothing can be sent waits where a server that reads nothing is noticed.
+        if !matches!(self.gate, Gate::Open) || self.turns.are_used_up() {
             return false;
         }
         let next = self.parked.pop_front();

@@ -38,7 +38,7 @@ impl<T, H: Clone> Sessions<T, H> {
     /// `connections` bounds what all modern clients together have open: each of their requests has one.
     pub(super) fn new(offer: Arc<Offer<H>>, connections: usize) -> Self {
         let mut stateless = Server::one_of_many(offer, STATELESS, true);
-        stateless.session.room.incoming_requests = connections;
+        stateless.session.room.set_incoming_requests(connections);
         Self { stateless, legacy: BTreeMap::new(), ids: BTreeMap::new(), timers: BTreeSet::new(), next: 1 }
     }
 
