@@ -1,5 +1,6 @@
 //! JSON text that is kept as it came.
 
+mod raw;
 mod scan;
 mod search;
 mod text;
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub(crate) use raw::RawText;
 #[cfg(feature = "http")]
 pub(crate) use scan::first_member;
 pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, members_from, pick};
@@ -125,6 +127,6 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self::from)
+        RawText::deserialize(deserializer).map(Self::from)
     }
 }

@@ -14,7 +14,7 @@ use super::search::first_special;
 
 /// The name by which serde_json's `RawValue` makes itself known to a serializer. The tests of this module would notice
 /// if it changed.
-const RAW_VALUE: &str = "$serde_json::private::RawValue";
+pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Appends the JSON text of `value`. After an error, `out` holds a part of it.
 pub(crate) fn write_json<V: Serialize + ?Sized>(out: &mut Vec<u8>, value: &V) -> Result<(), Error> {

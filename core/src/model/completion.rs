@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Meta, wire};
-use crate::json::Json;
+use crate::json::{Json, RawText};
 
 method! {
     /// Proposes values for an argument.
@@ -82,11 +82,11 @@ impl CompletionReference {
 
 impl<'de> Deserialize<'de> for CompletionReference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (kind, raw) = wire::typed(deserializer)?;
-        Ok(match &*kind {
-            "ref/prompt" => Self::Prompt(wire::read(raw)?),
-            "ref/resource" => Self::Resource(wire::read(raw)?),
-            _ => Self::Other(raw.into()),
+        let raw = RawText::deserialize(deserializer)?;
+        Ok(match &*wire::kind(&raw)? {
+            "ref/prompt" => Self::Prompt(raw.read()?),
+            "ref/resource" => Self::Resource(raw.read()?),
+            _ => Self::Other((&raw).into()),
         })
     }
 }

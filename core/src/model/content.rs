@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Annotations, Meta, Resource, ResourceContents, wire};
-use crate::json::Json;
+use crate::json::{Json, RawText};
 
 /// One block of a tool's result or of a prompt's message.
 ///
@@ -76,14 +76,14 @@ impl ContentBlock {
 
 impl<'de> Deserialize<'de> for ContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (kind, raw) = wire::typed(deserializer)?;
-        Ok(match &*kind {
-            "text" => Self::Text(wire::read(raw)?),
-            "image" => Self::Image(wire::read(raw)?),
-            "audio" => Self::Audio(wire::read(raw)?),
-            "resource" => Self::Resource(wire::read(raw)?),
-            "resource_link" => Self::ResourceLink(wire::read(raw)?),
-            _ => Self::Other(raw.into()),
+        let raw = RawText::deserialize(deserializer)?;
+        Ok(match &*wire::kind(&raw)? {
+            "text" => Self::Text(raw.read()?),
+            "image" => Self::Image(raw.read()?),
+            "audio" => Self::Audio(raw.read()?),
+            "resource" => Self::Resource(raw.read()?),
+            "resource_link" => Self::ResourceLink(raw.read()?),
+            _ => Self::Other((&raw).into()),
         })
     }
 }

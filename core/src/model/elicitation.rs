@@ -5,8 +5,8 @@ use alloc::string::String;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ElicitSchema, Meta, PropertySchema, wire};
-use crate::json::{Json, JsonText};
+use super::{ElicitSchema, Meta, PropertySchema};
+use crate::json::{Json, RawText};
 
 method! {
     /// Asks the user: a request in 2025-06-18 and 2025-11-25, an input request in 2026-07-28.
@@ -48,13 +48,13 @@ impl<'de> Deserialize<'de> for ElicitParams {
             mode: Option<Cow<'a, str>>,
         }
 
-        let raw = JsonText::deserialize(deserializer)?;
-        let tag: Tag<'de> = wire::read(raw)?;
+        let raw = RawText::deserialize(deserializer)?;
+        let tag: Tag<'_> = raw.read()?;
         Ok(match tag.mode.as_deref() {
             // 2025-06-18 knew nothing but forms, so silence still means one.
-            None | Some("form") => Self::Form(wire::read(raw)?),
-            Some("url") => Self::Url(wire::read(raw)?),
-            Some(_) => Self::Other(raw.into()),
+            None | Some("form") => Self::Form(raw.read()?),
+            Some("url") => Self::Url(raw.read()?),
+            Some(_) => Self::Other((&raw).into()),
         })
     }
 }

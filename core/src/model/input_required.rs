@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{
     CreateMessage, CreateMessageParams, Elicit, ElicitFormParams, ElicitParams, ElicitUrlParams, ListRoots,
-    ListRootsParams, Meta, Method, wire,
+    ListRootsParams, Meta, Method,
 };
-use crate::json::{Json, JsonText};
+use crate::json::{Json, JsonText, RawText};
 
 /// A result that asks for input; at least one of its two fields must be there.
 #[non_exhaustive]
@@ -131,9 +131,9 @@ impl InputRequest {
     pub fn read(method: &str, params: Option<JsonText<'_>>) -> Result<Self, serde_json::Error> {
         let required = || params.ok_or_else(|| serde::de::Error::missing_field("params"));
         Ok(match method {
-            Elicit::NAME => Self::Elicit(wire::read(required()?)?),
-            CreateMessage::NAME => Self::Sample(wire::read(required()?)?),
-            ListRoots::NAME => Self::Roots(params.map(wire::read).transpose()?.unwrap_or_default()),
+            Elicit::NAME => Self::Elicit(required()?.decode()?),
+            CreateMessage::NAME => Self::Sample(required()?.decode()?),
+            ListRoots::NAME => Self::Roots(params.map(JsonText::decode).transpose()?.unwrap_or_default()),
             _ => Self::Other { params: params.map(Json::from), method: method.into() },
         })
     }
@@ -201,11 +201,11 @@ impl<'de> Deserialize<'de> for InputRequest {
         struct Request<'a> {
             method: String,
             #[serde(borrow, default)]
-            params: Option<JsonText<'a>>,
+            params: Option<RawText<'a>>,
         }
 
         let Request { method, params } = Request::deserialize(deserializer)?;
-        Self::read(&method, params).map_err(serde::de::Error::custom)
+        Self::read(&method, params.as_ref().map(RawText::as_text)).map_err(serde::de::Error::custom)
     }
 }
 

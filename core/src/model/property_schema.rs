@@ -9,7 +9,7 @@ use super::{
     TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
     UntitledSingleSelectEnumSchema, wire,
 };
-use crate::json::{Json, JsonText};
+use crate::json::{Json, RawText};
 
 /// The schema of one field of a form.
 #[non_exhaustive]
@@ -79,9 +79,9 @@ impl Serialize for PropertySchema {
 
 impl<'de> Deserialize<'de> for PropertySchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = JsonText::deserialize(deserializer)?;
+        let raw = RawText::deserialize(deserializer)?;
         // A form with one odd field is still a form: the user can fill in the others.
-        Ok(read_known(raw.as_str()).unwrap_or_else(|| Self::Other(raw.into())))
+        Ok(read_known(raw.as_text().as_str()).unwrap_or_else(|| Self::Other(raw.into())))
     }
 }
 

@@ -5,8 +5,8 @@ use alloc::string::String;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Meta, wire};
-use crate::json::{Json, JsonText};
+use super::Meta;
+use crate::json::{Json, RawText};
 
 /// The contents of a resource: text, or bytes in base64.
 #[non_exhaustive]
@@ -68,11 +68,11 @@ impl<'de> Deserialize<'de> for ResourceContents {
             blob: Option<IgnoredAny>,
         }
 
-        let raw = JsonText::deserialize(deserializer)?;
-        let shape: Shape = wire::read(raw)?;
+        let raw = RawText::deserialize(deserializer)?;
+        let shape: Shape = raw.read()?;
         Ok(match (shape.text, shape.blob) {
-            (Some(_), _) => Self::Text(wire::read(raw)?),
-            (None, Some(_)) => Self::Blob(wire::read(raw)?),
+            (Some(_), _) => Self::Text(raw.read()?),
+            (None, Some(_)) => Self::Blob(raw.read()?),
             (None, None) => Self::Other(raw.into()),
         })
     }

@@ -7,7 +7,7 @@ use core::slice;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{AudioContent, ImageContent, Meta, Role, TextContent, Tool, ToolResultContent, ToolUseContent, wire};
-use crate::json::{Json, JsonText};
+use crate::json::{Json, RawText};
 
 method! {
     /// Asks the client's model for a message: a request until 2025-11-25, an input request in 2026-07-28.
@@ -201,12 +201,12 @@ impl Serialize for SamplingContent {
 
 impl<'de> Deserialize<'de> for SamplingContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = JsonText::deserialize(deserializer)?;
+        let raw = RawText::deserialize(deserializer)?;
         // A raw value starts at its first character, never at white space.
-        if raw.as_str().starts_with('[') {
-            wire::read(raw).map(Self::Multiple)
+        if raw.as_text().as_str().starts_with('[') {
+            raw.read().map(Self::Multiple)
         } else {
-            wire::read(raw).map(Self::Single)
+            raw.read().map(Self::Single)
         }
     }
 }
@@ -240,14 +240,14 @@ impl SamplingContentBlock {
 
 impl<'de> Deserialize<'de> for SamplingContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (kind, raw) = wire::typed(deserializer)?;
-        Ok(match &*kind {
-            "text" => Self::Text(wire::read(raw)?),
-            "image" => Self::Image(wire::read(raw)?),
-            "audio" => Self::Audio(wire::read(raw)?),
-            "tool_use" => Self::ToolUse(wire::read(raw)?),
-            "tool_result" => Self::ToolResult(wire::read(raw)?),
-            _ => Self::Other(raw.into()),
+        let raw = RawText::deserialize(deserializer)?;
+        Ok(match &*wire::kind(&raw)? {
+            "text" => Self::Text(raw.read()?),
+            "image" => Self::Image(raw.read()?),
+            "audio" => Self::Audio(raw.read()?),
+            "tool_use" => Self::ToolUse(raw.read()?),
+            "tool_result" => Self::ToolResult(raw.read()?),
+            _ => Self::Other((&raw).into()),
         })
     }
 }

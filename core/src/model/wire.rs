@@ -9,25 +9,19 @@ use core::marker::PhantomData;
 use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::json::{Json, JsonText};
+use crate::json::{Json, RawText};
 
-/// Reads the text of a union's branch.
+/// The `type` member of an object.
 ///
-/// Unions go through their text because serde's own way, a buffer of values, cannot give back verbatim JSON.
-pub(super) fn read<'de, T: Deserialize<'de>, E: de::Error>(raw: JsonText<'de>) -> Result<T, E> {
-    raw.decode().map_err(E::custom)
-}
-
-/// The text of an object and its `type` member.
-pub(super) fn typed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(Cow<'de, str>, JsonText<'de>), D::Error> {
+/// Unions are read by way of their text because serde's own way, a buffer of values, cannot give back verbatim JSON.
+pub(super) fn kind<'a, E: de::Error>(raw: &'a RawText<'_>) -> Result<Cow<'a, str>, E> {
     #[derive(Deserialize)]
     struct Tag<'a> {
         #[serde(borrow, rename = "type")]
         kind: Cow<'a, str>,
     }
 
-    let raw = JsonText::deserialize(deserializer)?;
-    Ok((read::<Tag<'de>, _>(raw)?.kind, raw))
+    raw.read::<Tag<'a>, E>().map(|tag| tag.kind)
 }
 
 /// A value that may be null and still counts as present.
@@ -37,17 +31,17 @@ pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 
 /// A value that counts as absent when it has the wrong type, so that it does not spoil its whole message.
 pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    let raw = JsonText::deserialize(deserializer)?;
-    Ok(raw.decode::<Option<T>>().ok().flatten())
+    let raw = RawText::deserialize(deserializer)?;
+    Ok(raw.as_text().decode::<Option<T>>().ok().flatten())
 }
 
 /// A duration hint: a number that is no whole, non-negative one counts as 0, anything but a number as absent.
 pub(super) fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let raw = JsonText::deserialize(deserializer)?;
-    if let Ok(whole) = raw.as_str().parse::<u64>() {
+    let raw = RawText::deserialize(deserializer)?;
+    if let Ok(whole) = raw.as_text().as_str().parse::<u64>() {
         return Ok(Some(whole));
     }
-    Ok(raw.decode::<f64>().ok().map(|number| {
+    Ok(raw.as_text().decode::<f64>().ok().map(|number| {
         // A cast saturates, so the way there and back only keeps what was whole and in range.
         let whole = number as u64;
         if whole as f64 == number { whole } else { 0 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass::RpcError;
 use windlass::model::*;
@@ -204,13 +205,31 @@ fn again_with_stray_id<T: Serialize + DeserializeOwned>(example: &str) -> Result
     Ok(written)
 }
 
-/// The same for a type that takes anything: it should have recognised the example.
+/// The same for a type that takes anything: it should have recognised the example, wherever it is read from.
 fn again_unless<T: Serialize + DeserializeOwned>(example: &str, is_other: fn(&T) -> bool) -> Result<Value, String> {
-    let value: T = serde_json::from_str(example).map_err(text)?;
-    if is_other(&value) {
+    /// Read by way of a buffer of serde's.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Buffered<T> {
+        It(T),
+    }
+
+    let Buffered::It(buffered) = serde_json::from_str(example).map_err(text)?;
+    let values: [T; 4] = [
+        serde_json::from_str(example).map_err(text)?,
+        serde_json::from_reader(example.as_bytes()).map_err(text)?,
+        serde_json::from_str(example).and_then(serde_json::from_value::<T>).map_err(text)?,
+        buffered,
+    ];
+    if values.iter().any(is_other) {
         return Err("it is not recognised".to_owned());
     }
-    serde_json::from_str(&serde_json::to_string(&value).map_err(text)?).map_err(text)
+    let written = |value: &T| serde_json::to_string(value).and_then(|json| serde_json::from_str(&json)).map_err(text);
+    let [first, others @ ..] = values.each_ref().map(written);
+    match others.into_iter().find(|other| *other != first) {
+        None => first,
+        Some(other) => Err(format!("it depends on where it is read from: {first:?}, {other:?}")),
+    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {
