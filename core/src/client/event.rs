@@ -104,7 +104,7 @@ pub struct ChallengeReply {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn decode<M: Method>(outcome: Result<JsonText<'_>, CallError>) -> Result<M::Output, CallError> {
-    outcome?.decode().map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
+    M::read(outcome?).map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
 /// What can happen to a call that stays open.

@@ -19,7 +19,7 @@ use crate::jsonrpc::{Id, Message, Parsed, RpcError, Splice, code, encode_result,
 use crate::limits::Limits;
 use crate::model::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
-    InputRequiredResult, ListRootsResult, apply_defaults,
+    InputRequiredResult, ListRootsResult, Readable, apply_defaults,
 };
 use crate::session::{RequestKey, Timing};
 use crate::time::Instant;
@@ -228,7 +228,7 @@ impl<T> Client<T> {
             return Err((user, CallError::TooManyRounds { rounds }));
         }
         retry.rounds += 1;
-        let needed: InputRequiredResult = match result.decode() {
+        let needed = match InputRequiredResult::read(result) {
             Ok(needed) => needed,
             Err(error) => return Err((user, invalid(&error.to_string()))),
         };

@@ -12,7 +12,7 @@ use crate::error::{CallError, Refused, SendError};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
-    CancelledParams, Era, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    CancelledParams, Era, Readable, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
     SubscriptionsListenParams, key,
 };
 use crate::session::{Pending, Route};
@@ -206,13 +206,7 @@ impl<T> Client<T> {
         if !self.is_modern() {
             return None;
         }
-        #[derive(Deserialize)]
-        struct Params {
-            #[serde(rename = "_meta")]
-            meta: crate::model::Meta,
-        }
-        let params: Params = params.decode().ok()?;
-        self.open_listen(&params.meta.get::<Id>(key::SUBSCRIPTION_ID)?)
+        self.open_listen(&named_subscription(params)?)
     }
 
     fn open_listen(&self, id: &Id) -> Option<CallId> {
@@ -224,7 +218,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn acknowledged(&mut self, params: JsonText<'_>) {
-        let Ok(params) = params.decode::<SubscriptionsAcknowledgedParams>() else { return };
+        let Ok(params) = SubscriptionsAcknowledgedParams::read(params) else { return };
         let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
         if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
             self.session.lift_deadline(call.0);
@@ -259,4 +253,15 @@ fn wanted_by(filter: &SubscriptionFilter, method: &str, params: Option<JsonText<
         ServerNotification::ResourceUpdated(updated) => filter.wants_resource(&updated.uri),
         _ => false,
     }
+}
+
+/// The subscription that the parameters of a notification name.
+fn named_subscription(params: JsonText<'_>) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: crate::model::Meta,
+    }
+    let params: Params = params.read().ok()?;
+    params.meta.get(key::SUBSCRIPTION_ID)
 }

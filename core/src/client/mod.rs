@@ -42,7 +42,7 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::{Era, LoggingLevel, Meta, ResultHead, ResultType};
+use crate::model::{Era, LoggingLevel, Meta, Readable, ResultHead, ResultType, SetLevelParams};
 use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Route, Session, Timing};
 use crate::time::{Instant, earliest};
 
@@ -278,7 +278,7 @@ impl<T> Client<T> {
 
     /// The modern era has no request for the log level: every request says its own.
     fn set_modern_log_level<P: Serialize + ?Sized>(&mut self, params: &P, token: T) -> Result<CallId, Refused<T>> {
-        let decoded = Json::of(params).and_then(|params| params.decode::<crate::model::SetLevelParams>());
+        let decoded = Json::of(params).and_then(|params| SetLevelParams::read(params.as_text()));
         match decoded {
             Ok(params) => {
                 self.log_level = Some(params.level);
@@ -554,7 +554,7 @@ fn result_type(result: JsonText<'_>) -> ResultType {
     if memchr::memmem::find(text.as_bytes(), b"\"resultType\"").is_none() {
         return ResultType::Complete;
     }
-    match result.decode::<ResultHead>() {
+    match result.read::<ResultHead>() {
         Ok(head) => head.result_type.unwrap_or(ResultType::Complete),
         Err(_) => ResultType::Other("unreadable".into()),
     }

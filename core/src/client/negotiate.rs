@@ -27,7 +27,7 @@ use crate::error::{CloseReason, NegotiationError};
 use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{
-    DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion,
+    DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion, Readable,
     RootsCapability, key,
 };
 use crate::session::{KeepAlive, Route, Timing};
@@ -141,7 +141,7 @@ impl<T> Client<T> {
     pub(super) fn probe_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
         let Phase::Probing { version, probes } = self.phase else { return };
         let offered = match outcome {
-            Ok(result) => match result.decode::<DiscoverResult>() {
+            Ok(result) => match DiscoverResult::read(result) {
                 Ok(discovered) if !discovered.supported_versions.is_empty() => {
                     if discovered.supported_versions.iter().any(|offered| offered == version.as_str()) {
                         self.modern_ready(version, discovered, now);
@@ -197,7 +197,8 @@ impl<T> Client<T> {
     }
 
     fn modern_ready(&mut self, version: ProtocolVersion, discovered: DiscoverResult, now: Instant) {
-        let info = discovered.meta.as_ref().and_then(|meta| meta.get::<Implementation>(key::SERVER_INFO));
+        let info = discovered.meta.as_ref().and_then(|meta| meta.get_json(key::SERVER_INFO));
+        let info = info.and_then(|info| Implementation::read(info.as_text()).ok());
         let instructions = discovered.instructions;
         self.ready(Peer { version, capabilities: discovered.capabilities, info, instructions }, now);
     }
@@ -226,7 +227,7 @@ impl<T> Client<T> {
             Ok(result) => result,
             Err(error) => return self.initialize_refused(error, retried, now),
         };
-        let answer: InitializeResult = match result.decode() {
+        let answer = match InitializeResult::read(result) {
             Ok(answer) => answer,
             Err(error) => {
                 let detail = NegotiationError::InvalidAnswer(error.to_string());
@@ -334,5 +335,10 @@ pub(super) fn supported_by(error: &RpcError) -> Vec<String> {
     struct Data {
         supported: Vec<String>,
     }
-    error.data.as_ref().and_then(|data| data.decode::<Data>().ok()).map(|data| data.supported).unwrap_or_default()
+    error
+        .data
+        .as_ref()
+        .and_then(|data| data.as_text().read::<Data>().ok())
+        .map(|data| data.supported)
+        .unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use super::{Call, CallId, Client, Step, Update};
 use crate::client::ClientEvent;
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::Id;
-use crate::model::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ResourceUpdatedParams};
+use crate::model::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, Readable, ResourceUpdatedParams};
 use crate::time::Instant;
 
 /// A notification of the server's, read into its type.
@@ -51,17 +51,31 @@ impl ServerNotification {
             "notifications/tools/list_changed" => Some(Self::ToolsListChanged),
             "notifications/prompts/list_changed" => Some(Self::PromptsListChanged),
             "notifications/resources/list_changed" => Some(Self::ResourcesListChanged),
-            "notifications/resources/updated" => decode(params).map(Self::ResourceUpdated),
-            "notifications/message" => decode(params).map(Self::Message),
-            "notifications/elicitation/complete" => decode(params).map(Self::ElicitationComplete),
+            "notifications/resources/updated" => read(params).map(Self::ResourceUpdated),
+            "notifications/message" => read(params).map(Self::Message),
+            "notifications/elicitation/complete" => read(params).map(Self::ElicitationComplete),
             _ => None,
         };
         typed.unwrap_or_else(|| Self::Other { method: method.to_owned(), params: params.map(Json::from) })
     }
 }
 
-fn decode<'a, V: Deserialize<'a>>(params: Option<JsonText<'a>>) -> Option<V> {
-    params?.decode().ok()
+fn read<V: Readable>(params: Option<JsonText<'_>>) -> Option<V> {
+    V::read(params?).ok()
+}
+
+/// The call that progress is told of, and how far it is.
+fn progress_of(params: JsonText<'_>) -> Option<(CallId, f64)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Progress {
+        progress_token: Id,
+        progress: f64,
+    }
+    match params.read() {
+        Ok(Progress { progress_token: Id::Number(number), progress }) => Some((CallId(number), progress)),
+        _ => None,
+    }
 }
 
 impl<T> Client<T> {
@@ -74,7 +88,7 @@ impl<T> Client<T> {
         match &*method {
             "notifications/progress" => return self.progress(params?, now),
             "notifications/cancelled" => {
-                if let Some(cancelled) = decode::<CancelledParams>(params) {
+                if let Some(cancelled) = read::<CancelledParams>(params) {
                     self.cancelled_by_server(cancelled);
                 }
                 return None;
@@ -96,16 +110,7 @@ impl<T> Client<T> {
 
     /// Progress keeps a call alive and is passed on, unless it is for nothing that is open.
     fn progress<'a>(&mut self, params: JsonText<'a>, now: Instant) -> Option<Step<'a, T>> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Progress {
-            progress_token: Id,
-            progress: f64,
-        }
-        let (call, progress) = match params.decode() {
-            Ok(Progress { progress_token: Id::Number(number), progress }) => (CallId(number), progress),
-            _ => (CallId(0), 0.0),
-        };
+        let (call, progress) = progress_of(params).unwrap_or((CallId(0), 0.0));
         let number = self.rounds.get(&call).copied().unwrap_or(call.0);
         match self.session.token_mut(number) {
             Some(Call::User(user)) if user.call == call && progress > user.progress => user.progress = progress,

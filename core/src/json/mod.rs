@@ -1,6 +1,7 @@
 //! JSON text that is kept as it came.
 
 mod raw;
+mod read;
 mod scan;
 mod search;
 mod text;

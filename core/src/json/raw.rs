@@ -20,7 +20,7 @@ impl RawText<'_> {
 
     /// Reads the text into a type, on behalf of a type that is being read.
     pub(crate) fn read<'a, V: Deserialize<'a>, E: de::Error>(&'a self) -> Result<V, E> {
-        self.as_text().decode().map_err(E::custom)
+        self.as_text().read().map_err(E::custom)
     }
 }
 
@@ -52,7 +52,12 @@ impl<'de> Visitor<'de> for Verbatim {
         f.write_str("any JSON value")
     }
 
-    /// serde_json knows what is asked for, and gives the text in the guise of an object.
+    /// Our own reader knows what is asked for.
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    /// So does serde_json, and gives the text in the guise of an object.
     fn visit_map<A: MapAccess<'de>>(self, mut guise: A) -> Result<Self::Value, A::Error> {
         match guise.next_entry_seed(Content, Content)? {
             Some((name, text)) if name == RAW_VALUE => Ok(text),

@@ -149,7 +149,7 @@ pub(crate) fn content_of(string: &str) -> Option<Cow<'_, str>> {
 /// What is due where something else was found.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Due {
+pub(super) enum Due {
     Object,
     Array,
     Value,
@@ -184,7 +184,7 @@ const DUE: [&str; 13] = [
 ];
 
 /// A place and what is due there, in one word: results that fit two registers make the scanner a third faster.
-struct Stop(u64);
+pub(super) struct Stop(u64);
 
 impl Stop {
     #[cold]
@@ -203,21 +203,21 @@ impl From<Stop> for Fault {
 }
 
 /// A member's name.
-struct Name {
+pub(super) struct Name {
     /// Where its quotes are.
-    start: usize,
-    end: usize,
-    colon: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) colon: usize,
     /// Whether it is known to hold no escape.
-    plain: bool,
+    pub(super) plain: bool,
 }
 
 /// Every function takes a place in the text and returns the place after what it passed.
 #[derive(Clone, Copy)]
-struct Scanner<'a> {
-    bytes: &'a [u8],
+pub(super) struct Scanner<'a> {
+    pub(super) bytes: &'a [u8],
     /// How many levels a value may have.
-    levels: usize,
+    pub(super) levels: usize,
 }
 
 impl Scanner<'_> {
@@ -229,7 +229,7 @@ impl Scanner<'_> {
 
     /// The next byte that is no white space, and its place.
     #[inline(always)]
-    fn next(self, mut at: usize) -> (u8, usize) {
+    pub(super) fn next(self, mut at: usize) -> (u8, usize) {
         loop {
             let byte = self.byte(at);
             // Nearly always it is the first one, and no blank.
@@ -249,7 +249,7 @@ impl Scanner<'_> {
 
     /// Passes the comma before another value, or the bracket that ends them.
     #[inline(always)]
-    fn goes_on(self, at: usize, bracket: u8, due: Due) -> Result<(bool, usize), Stop> {
+    pub(super) fn goes_on(self, at: usize, bracket: u8, due: Due) -> Result<(bool, usize), Stop> {
         match self.next(at) {
             (b',', at) => Ok((true, at + 1)),
             (byte, at) if byte == bracket => Ok((false, at + 1)),
@@ -257,13 +257,13 @@ impl Scanner<'_> {
         }
     }
 
-    fn end(self, at: usize) -> Result<(), Stop> {
+    pub(super) fn end(self, at: usize) -> Result<(), Stop> {
         let (_, at) = self.next(at);
         if at < self.bytes.len() { Stop::at(at, Due::End) } else { Ok(()) }
     }
 
     #[inline(always)]
-    fn name(self, at: usize) -> Result<Name, Stop> {
+    pub(super) fn name(self, at: usize) -> Result<Name, Stop> {
         let (byte, start) = self.next(at);
         if byte != b'"' {
             return Stop::at(start, Due::Name);
@@ -279,7 +279,7 @@ impl Scanner<'_> {
     }
 
     /// Passes one value and everything in it.
-    fn value(self, mut at: usize) -> Result<usize, Stop> {
+    pub(super) fn value(self, mut at: usize) -> Result<usize, Stop> {
         // What is open, innermost last: 1 for an object, 0 for an array.
         let mut open: u128 = 0;
         let mut depth = 0;
@@ -405,7 +405,7 @@ impl Scanner<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use alloc::string::ToString;
     use alloc::vec::Vec;
@@ -458,7 +458,7 @@ mod tests {
     }
 
     /// Texts that are nearly JSON: pieces of it in any order.
-    fn pieced(choices: &[u8]) -> String {
+    pub(in crate::json) fn pieced(choices: &[u8]) -> String {
         const PIECES: [&str; 34] = [
             "{",
             "}",

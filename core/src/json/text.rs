@@ -41,6 +41,11 @@ impl<'a> JsonText<'a> {
         serde_json::from_str(self.0)
     }
 
+    /// Reads the text into a type of the protocol.
+    pub(crate) fn read<V: Deserialize<'a>>(self) -> Result<V, serde_json::Error> {
+        super::read::read(self.0)
+    }
+
     /// A copy of one's own.
     pub fn to_json(self) -> Json {
         Json(self.0.into())

@@ -316,7 +316,7 @@ impl<'a> Envelope<'a> {
                     malformed(MalformedKind::BadResult, id)
                 }
             }
-            (None, Some(error)) => match error.decode::<RpcError>() {
+            (None, Some(error)) => match error.read::<RpcError>() {
                 Ok(error) => Ok(Message::Response { id, outcome: Err(error) }),
                 Err(_) => malformed(MalformedKind::BadError, id),
             },

@@ -131,9 +131,9 @@ impl InputRequest {
     pub fn read(method: &str, params: Option<JsonText<'_>>) -> Result<Self, serde_json::Error> {
         let required = || params.ok_or_else(|| serde::de::Error::missing_field("params"));
         Ok(match method {
-            Elicit::NAME => Self::Elicit(required()?.decode()?),
-            CreateMessage::NAME => Self::Sample(required()?.decode()?),
-            ListRoots::NAME => Self::Roots(params.map(JsonText::decode).transpose()?.unwrap_or_default()),
+            Elicit::NAME => Self::Elicit(required()?.read()?),
+            CreateMessage::NAME => Self::Sample(required()?.read()?),
+            ListRoots::NAME => Self::Roots(params.map(JsonText::read).transpose()?.unwrap_or_default()),
             _ => Self::Other { params: params.map(Json::from), method: method.into() },
         })
     }

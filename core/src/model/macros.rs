@@ -186,6 +186,10 @@ macro_rules! method {
             const NAME: &'static str = $text;
             type Params = $params;
             type Output = $output;
+
+            fn read(result: crate::json::JsonText<'_>) -> Result<$output, serde_json::Error> {
+                result.read()
+            }
         }
     };
 }
@@ -200,6 +204,10 @@ macro_rules! notice {
         impl crate::model::Notice for $name {
             const NAME: &'static str = $text;
             type Params = $params;
+
+            fn read(params: crate::json::JsonText<'_>) -> Result<$params, serde_json::Error> {
+                params.read()
+            }
         }
     };
 }

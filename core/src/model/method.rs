@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Meta;
+use crate::json::JsonText;
 
 /// A request method.
 ///
@@ -25,6 +26,14 @@ pub trait Method {
     type Params: Serialize + DeserializeOwned;
     /// What the result says.
     type Output: Serialize + DeserializeOwned;
+
+    /// Reads a result.
+    ///
+    /// There is no need to write this. The protocol's own methods do, so that the code for it is part of this crate and
+    /// not compiled again by every other that makes calls.
+    fn read(result: JsonText<'_>) -> Result<Self::Output, serde_json::Error> {
+        result.decode()
+    }
 }
 
 /// A notification method.
@@ -33,6 +42,11 @@ pub trait Notice {
     const NAME: &'static str;
     /// What the notification says.
     type Params: Serialize + DeserializeOwned;
+
+    /// Reads the parameters; [`Method::read`] says why this is here.
+    fn read(params: JsonText<'_>) -> Result<Self::Params, serde_json::Error> {
+        params.decode()
+    }
 }
 
 /// Params with nothing in them but `_meta`.

@@ -9,7 +9,7 @@
 //! - Every params and result type declares `meta` first, so `_meta` is the first member of its text. The engine relies
 //!   on this when it adds its own keys.
 //! - Results have no `resultType` member: the engine writes it, and reads it through [`ResultHead`].
-//! - Read them with `serde_json::from_str` or `from_slice`: text that is kept verbatim can only come from text.
+//! - They can be read from anything that serde reads. What stays text is kept verbatim if it comes from JSON text.
 
 #[macro_use]
 mod macros;
@@ -36,6 +36,7 @@ mod percent;
 mod progress;
 mod prompts;
 mod property_schema;
+mod readable;
 mod resource_contents;
 mod resources;
 mod result;
@@ -85,6 +86,7 @@ pub use prompts::{
 pub use property_schema::{
     BooleanSchema, BooleanType, NumberSchema, NumberType, PropertySchema, StringFormat, StringSchema, StringType,
 };
+pub(crate) use readable::Readable;
 pub use resource_contents::{BlobResourceContents, ResourceContents, TextResourceContents};
 pub use resources::{
     ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ReadResource,

@@ -9,7 +9,7 @@ use super::{
     TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema, UntitledMultiSelectEnumSchema,
     UntitledSingleSelectEnumSchema, wire,
 };
-use crate::json::{Json, RawText};
+use crate::json::{Json, JsonText, RawText};
 
 /// The schema of one field of a form.
 #[non_exhaustive]
@@ -54,7 +54,7 @@ impl PropertySchema {
             Self::TitledSingleSelect(schema) => of(&schema.default),
             Self::UntitledMultiSelect(schema) => of(&schema.default),
             Self::TitledMultiSelect(schema) => of(&schema.default),
-            Self::Other(json) => json.decode::<Default>().ok()?.default,
+            Self::Other(json) => json.as_text().read::<Default>().ok()?.default,
         }
     }
 }
@@ -81,12 +81,12 @@ impl<'de> Deserialize<'de> for PropertySchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawText::deserialize(deserializer)?;
         // A form with one odd field is still a form: the user can fill in the others.
-        Ok(read_known(raw.as_text().as_str()).unwrap_or_else(|| Self::Other(raw.into())))
+        Ok(read_known(raw.as_text()).unwrap_or_else(|| Self::Other(raw.into())))
     }
 }
 
 /// The schema, if it has one of the shapes that the specification lists.
-fn read_known(text: &str) -> Option<PropertySchema> {
+fn read_known(text: JsonText<'_>) -> Option<PropertySchema> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Shape {
@@ -103,8 +103,8 @@ fn read_known(text: &str) -> Option<PropertySchema> {
         any_of: Option<IgnoredAny>,
     }
 
-    fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Option<T> {
-        serde_json::from_str(text).ok()
+    fn read<'de, T: Deserialize<'de>>(text: JsonText<'de>) -> Option<T> {
+        text.read().ok()
     }
 
     let shape: Shape = read(text)?;

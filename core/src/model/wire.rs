@@ -32,7 +32,7 @@ pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 /// A value that counts as absent when it has the wrong type, so that it does not spoil its whole message.
 pub(super) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     let raw = RawText::deserialize(deserializer)?;
-    Ok(raw.as_text().decode::<Option<T>>().ok().flatten())
+    Ok(raw.as_text().read::<Option<T>>().ok().flatten())
 }
 
 /// A duration hint: a number that is no whole, non-negative one counts as 0, anything but a number as absent.
@@ -41,7 +41,7 @@ pub(super) fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     if let Ok(whole) = raw.as_text().as_str().parse::<u64>() {
         return Ok(Some(whole));
     }
-    Ok(raw.as_text().decode::<f64>().ok().map(|number| {
+    Ok(raw.as_text().read::<f64>().ok().map(|number| {
         // A cast saturates, so the way there and back only keeps what was whole and in range.
         let whole = number as u64;
         if whole as f64 == number { whole } else { 0 }

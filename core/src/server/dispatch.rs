@@ -9,15 +9,15 @@ use serde::Serialize;
 
 use super::config::Caller;
 use super::handling::{Kind, ServerRequest};
-use super::params::{Params, decode};
+use super::params::{Params, read};
 use super::{Call, LastCaller, Queued, Server, ServerEvent};
 use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, RequestMeta, ServerCapabilities, SetLevelParams,
-    SubscribeParams, key,
+    LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, Readable, RequestMeta, ServerCapabilities,
+    SetLevelParams, SubscribeParams, key,
 };
 use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
@@ -59,7 +59,7 @@ impl<T, H: Clone> Server<T, H> {
         if modern_meta || method == "server/discover" || self.session.is_anonymous() {
             let caller = self.modern_caller(meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
-            let log_level = meta.log_level.map(|level| level.decode::<LoggingLevel>());
+            let log_level = meta.log_level.map(|level| LoggingLevel::read(level));
             let request = request(Some(&caller), log_level.transpose().map_err(wrong_level)?);
             return Ok((Some(caller), request));
         }
@@ -85,19 +85,14 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(last) = self.last_caller.as_ref().filter(|last| last.text.iter().map(|text| &**text).eq(text)) {
             return Ok(last.caller.clone());
         }
-        if !capabilities.is_object() {
-            // An array would be read member by member.
-            return Err(RpcError::invalid_params("the client capabilities are not an object"));
-        }
-        let capabilities: ClientCapabilities = capabilities
-            .decode()
+        let capabilities = ClientCapabilities::read(capabilities)
             .map_err(|error| RpcError::invalid_params(alloc::format!("the client capabilities are wrong: {error}")))?;
         let version =
             version.as_text().ok_or_else(|| RpcError::invalid_params("the protocol version is not a string"))?;
         let Some(version) = ProtocolVersion::parse(&version).filter(|version| version.era() == Era::Modern) else {
             return Err(unsupported_version(&version));
         };
-        let info = meta.client_info.and_then(|info| info.decode::<Implementation>().ok());
+        let info = meta.client_info.and_then(|info| Implementation::read(info).ok());
         let caller = Arc::new(Caller { version, capabilities, info });
         self.last_caller = Some(LastCaller { text: text.map(Box::from), caller: caller.clone() });
         Ok(caller)
@@ -114,7 +109,7 @@ impl<T, H: Clone> Server<T, H> {
         let raw = params.raw();
         let modern = caller.as_ref().is_some_and(|caller| caller.version.era() == Era::Modern);
         match (method, caller) {
-            ("initialize", None) => self.initialize(key, decode(raw)?, now),
+            ("initialize", None) => self.initialize(key, read(raw)?, now),
             ("initialize", Some(_)) if !modern => Err(RpcError::invalid_request("the session is initialized already")),
             ("ping", _) if !modern => {
                 self.answer(key, &EmptyResult::default());
@@ -125,18 +120,18 @@ impl<T, H: Clone> Server<T, H> {
                 Ok(())
             }
             ("logging/setLevel", Some(_)) if !modern && self.offer.config.logging => {
-                self.legacy.log_level = decode::<SetLevelParams>(raw)?.level;
+                self.legacy.log_level = read::<SetLevelParams>(raw)?.level;
                 self.answer(key, &EmptyResult::default());
                 Ok(())
             }
             ("resources/subscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
-                self.subscribe(key, decode::<SubscribeParams>(raw)?)
+                self.subscribe(key, read::<SubscribeParams>(raw)?)
             }
             ("resources/unsubscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
-                self.unsubscribe(key, &decode::<SubscribeParams>(raw)?);
+                self.unsubscribe(key, &read::<SubscribeParams>(raw)?);
                 Ok(())
             }
-            ("subscriptions/listen", Some(_)) if modern => self.listen(key, decode(raw)?),
+            ("subscriptions/listen", Some(_)) if modern => self.listen(key, read(raw)?),
             ("tools/list", Some(_)) if self.offer.registry.tools.were_offered() => self.list_tools(key, params),
             ("resources/list", Some(_)) if self.offer.registry.offers_resources() => self.list_resources(key, params),
             ("resources/templates/list", Some(_)) if self.offer.registry.offers_resources() => {
@@ -153,7 +148,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.get_prompt(key, params, caller, now)
             }
             ("completion/complete", Some(caller)) if self.offer.registry.has_completions() => {
-                self.complete(key, decode(raw)?, caller)
+                self.complete(key, read(raw)?, caller)
             }
             _ => Err(RpcError::method_not_found(method)),
         }
@@ -240,12 +235,12 @@ impl<T, H: Clone> Server<T, H> {
                 None
             }
             "notifications/cancelled" => {
-                let cancelled = decode::<CancelledParams>(params).ok()?;
+                let cancelled = read::<CancelledParams>(params).ok()?;
                 self.cancelled(&cancelled.request_id?)
             }
             name if name == Progress::NAME => {
                 // Progress on a call of ours keeps it alive.
-                if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = decode(params) {
+                if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = read(params) {
                     self.session.extend(number, now);
                 }
                 None

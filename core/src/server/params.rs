@@ -4,11 +4,9 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 
-use serde::Deserialize;
-
 use crate::json::{Fault, Json, JsonText, pick};
 use crate::jsonrpc::RpcError;
-use crate::model::RequestMeta;
+use crate::model::{Readable, RequestMeta};
 
 /// Every member that a client's request may have, as it stands; null counts as absent. A member of the wrong type is
 /// reported by whoever needs it.
@@ -87,13 +85,13 @@ impl<'a> Params<'a> {
     /// The arguments of a prompt, which are texts.
     pub(super) fn text_arguments(&self) -> Result<BTreeMap<String, String>, RpcError> {
         let Some(arguments) = self.arguments else { return Ok(BTreeMap::new()) };
-        arguments.decode().map_err(|_| RpcError::invalid_params("arguments is not an object of strings"))
+        arguments.read().map_err(|_| RpcError::invalid_params("arguments is not an object of strings"))
     }
 
     pub(super) fn input_responses(&self) -> Result<BTreeMap<String, Json>, RpcError> {
         let Some(responses) = self.input_responses else { return Ok(BTreeMap::new()) };
         let responses: BTreeMap<String, Json> = responses
-            .decode()
+            .read()
             .map_err(|error| RpcError::invalid_params(alloc::format!("inputResponses cannot be read: {error}")))?;
         match responses.iter().find(|(_, response)| !response.as_str().starts_with('{')) {
             Some((name, _)) => Err(RpcError::invalid_params(alloc::format!(
@@ -115,6 +113,6 @@ fn optional_text<'a>(name: &str, value: Option<JsonText<'a>>) -> Result<Option<C
 }
 
 /// Reads all of a request's parameters into a type.
-pub(super) fn decode<'a, V: Deserialize<'a>>(params: Option<JsonText<'a>>) -> Result<V, RpcError> {
-    params.unwrap_or(JsonText::EMPTY_OBJECT).decode().map_err(|error| RpcError::invalid_params(error.to_string()))
+pub(super) fn read<V: Readable>(params: Option<JsonText<'_>>) -> Result<V, RpcError> {
+    V::read(params.unwrap_or(JsonText::EMPTY_OBJECT)).map_err(|error| RpcError::invalid_params(error.to_string()))
 }
