@@ -50,9 +50,8 @@ pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sy
 pub(crate) type ChallengeHandler = Arc<dyn Fn(Challenge) + Send + Sync>;
 
 /// How a client is set up, before it is connected.
-pub(crate) struct ClientSettings<A> {
+pub(crate) struct ClientSettings {
     pub(crate) config: ClientConfig,
-    pub(crate) inputs: InputHandlers<A>,
     pub(crate) on_notification: Option<NotificationHandler>,
     pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     pub(crate) grace: Grace,
@@ -67,11 +66,10 @@ pub(crate) struct InputHandlers<A> {
     pub(crate) roots: Option<InputHandler<A>>,
 }
 
-impl<A> ClientSettings<A> {
+impl ClientSettings {
     pub(crate) fn new(name: &str, version: &str) -> Self {
         Self {
             config: ClientConfig::new(Implementation::new(name, version)),
-            inputs: InputHandlers { elicit: None, sample: None, roots: None },
             on_notification: None,
             on_malformed: None,
             grace: Grace::default(),
@@ -82,8 +80,7 @@ impl<A> ClientSettings<A> {
 }
 
 /// What of the settings stays with a client.
-struct Parts<A> {
-    inputs: InputHandlers<A>,
+struct Parts {
     on_notification: Option<NotificationHandler>,
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
@@ -91,10 +88,9 @@ struct Parts<A> {
     page_limit: usize,
 }
 
-impl<A> ClientSettings<A> {
-    fn take_apart(self) -> (ClientConfig, Grace, Parts<A>) {
+impl ClientSettings {
+    fn take_apart(self) -> (ClientConfig, Grace, Parts) {
         let parts = Parts {
-            inputs: self.inputs,
             on_notification: self.on_notification,
             on_malformed: self.on_malformed,
             #[cfg(feature = "http")]
@@ -106,6 +102,10 @@ impl<A> ClientSettings<A> {
 }
 
 impl<A> InputHandlers<A> {
+    pub(crate) fn none() -> Self {
+        Self { elicit: None, sample: None, roots: None }
+    }
+
     pub(crate) fn for_request(&self, request: &InputRequest) -> Option<&InputHandler<A>> {
         match request {
             InputRequest::Elicit(_) => self.elicit.as_ref(),
@@ -134,12 +134,13 @@ pub(crate) enum ClientAction {
 }
 
 /// What a client's driver and handles share.
-pub(crate) struct ClientCore<A> {
+///
+/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not by each program anew.
+pub(crate) struct ClientCore {
     shared: Mutex<Shared<Machine, Self>>,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
     status: Mutex<Status>,
-    pub(crate) inputs: InputHandlers<A>,
     on_notification: Option<NotificationHandler>,
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
@@ -189,9 +190,9 @@ fn on_network(
     hub
 }
 
-impl<A> ClientCore<A> {
+impl ClientCore {
     pub(crate) fn new(
-        settings: ClientSettings<A>,
+        settings: ClientSettings,
         connector: Connector,
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
@@ -213,7 +214,7 @@ impl<A> ClientCore<A> {
     /// A client for one call, without a handshake before it.
     #[cfg(feature = "http")]
     pub(crate) fn for_one_call<P: Serialize + ?Sized>(
-        settings: ClientSettings<A>,
+        settings: ClientSettings,
         mut target: HttpTarget,
         version: windlass::model::ProtocolVersion,
         call: (&str, &P),
@@ -230,9 +231,8 @@ impl<A> ClientCore<A> {
         Ok(Self::on(hub, parts, manners, wake))
     }
 
-    fn on(hub: Hub<Machine>, parts: Parts<A>, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
+    fn on(hub: Hub<Machine>, parts: Parts, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
         let Parts {
-            inputs,
             on_notification,
             on_malformed,
             #[cfg(feature = "http")]
@@ -243,7 +243,6 @@ impl<A> ClientCore<A> {
             shared: Shared::new(hub, manners),
             wake,
             status: Mutex::default(),
-            inputs,
             on_notification,
             on_malformed,
             #[cfg(feature = "http")]
@@ -266,10 +265,7 @@ impl<A> ClientCore<A> {
     }
 
     /// Does what needs no runtime; gives back what does.
-    pub(crate) fn perform(self: &Arc<Self>, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)>
-    where
-        A: 'static,
-    {
+    pub(crate) fn perform(self: &Arc<Self>, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
         match action {
             #[cfg(feature = "http")]
             ClientAction::Challenged(reply, failure) => {
@@ -300,12 +296,16 @@ impl<A> ClientCore<A> {
         let mut shared = self.shared();
         let now = shared.hub.now();
         let value = change(&mut shared.hub.machine, now);
+        self.changed(shared);
+        value
+    }
+
+    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
         let wake = shared.changed(self);
         drop(shared);
         if wake {
             (self.wake)();
         }
-        value
     }
 
     /// Starts a call. `Ok` means that the token will be completed.
@@ -390,7 +390,7 @@ impl<A> ClientCore<A> {
     }
 }
 
-impl<A> Program<Machine> for ClientCore<A> {
+impl Program<Machine> for ClientCore {
     type Action = ClientAction;
 
     fn take(&self, event: ClientEvent<'_, Token>, actions: &mut Vec<ClientAction>) {
@@ -433,7 +433,7 @@ impl<A> Program<Machine> for ClientCore<A> {
 }
 
 #[cfg(feature = "http")]
-impl<A> TakesAnswer for ClientCore<A> {
+impl TakesAnswer for ClientCore {
     fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
         self.change(|machine, now| machine.answer_challenge(reply, headers, now))
     }
@@ -446,13 +446,13 @@ fn call_back(callback: impl FnOnce()) {
 }
 
 /// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.
-pub(crate) struct Answering<A: 'static> {
-    core: Arc<ClientCore<A>>,
+pub(crate) struct Answering {
+    core: Arc<ClientCore>,
     reply: Option<InputReply>,
 }
 
-impl<A> Answering<A> {
-    pub(crate) fn new(core: Arc<ClientCore<A>>, reply: InputReply) -> Self {
+impl Answering {
+    pub(crate) fn new(core: Arc<ClientCore>, reply: InputReply) -> Self {
         Self { core, reply: Some(reply) }
     }
 
@@ -467,7 +467,7 @@ impl<A> Answering<A> {
     }
 }
 
-impl<A> Drop for Answering<A> {
+impl Drop for Answering {
     fn drop(&mut self) {
         self.give(Err(RpcError::internal("the handler for the request panicked or was stopped")));
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use serde::de::DeserializeOwned;
 use windlass::client::{ServerNotification, Update, decode};
-use windlass::model::{ProgressParams, SubscriptionFilter};
+use windlass::model::{Notice, Progress, ProgressParams, SubscriptionFilter};
 use windlass::{CallError, Json, JsonText};
 
 use crate::Error;
@@ -103,7 +103,7 @@ impl<O: Send> Completion for Slot<O> {
     fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)> {
         let Update::Progress(params) = update else { return None };
         let handler = self.on_progress.clone()?;
-        Some((handler, params.decode().ok()?))
+        Some((handler, Progress::read(params).ok()?))
     }
 }
 

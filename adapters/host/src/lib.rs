@@ -41,6 +41,7 @@ pub mod environment;
 #[cfg(unix)]
 mod error;
 #[cfg(unix)]
+mod handler;
 pub mod hub;
 pub mod ladder;
 #[cfg(all(unix, feature = "http"))]

@@ -19,25 +19,26 @@ use crate::context::{Cancellation, Link};
 #[cfg(feature = "http")]
 use crate::endpoint::Connector;
 use crate::endpoint::Endpoint;
+use crate::handler::Handler;
 use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{DialOptions, Wire, Wires};
 use crate::shared::{self, Manners, Shared};
 use crate::{Clock, Grace, seed};
 
-/// The machine of a server whose handlers are of type `H`.
-pub(crate) type Machine<H> = AnyServer<Token, H>;
+/// The machine of a server.
+pub(crate) type Machine = AnyServer<Token, Handler>;
 
 /// How a server is set up, before it serves.
-pub(crate) struct ServerSettings<H> {
+pub(crate) struct ServerSettings {
     pub(crate) config: ServerConfig,
-    pub(crate) registry: Registry<H>,
+    pub(crate) registry: Registry<Handler>,
     /// How to behave towards clients over HTTP, if that was set.
     #[cfg(feature = "http")]
     pub(crate) http: Option<HttpServerConfig>,
 }
 
-impl<H> ServerSettings<H> {
+impl ServerSettings {
     pub(crate) fn new(name: &str, version: &str) -> Self {
         Self {
             config: ServerConfig::new(Implementation::new(name, version)),
@@ -68,9 +69,9 @@ pub(crate) enum Clients {
 }
 
 /// Something to do once the machine is free.
-pub(crate) enum ServerAction<H> {
+pub(crate) enum ServerAction {
     /// Run a handler.
-    Invoke(ReplyTo, H, Arc<Invocation>, Arc<Cancellation>),
+    Invoke(ReplyTo, Handler, Arc<Invocation>, Arc<Cancellation>),
     /// Wake whoever waits for a call of the server's own.
     Finish(Token),
     /// Tell a handler that it is not needed any more.
@@ -78,17 +79,17 @@ pub(crate) enum ServerAction<H> {
 }
 
 /// What a server's driver, handlers and handles share.
-pub(crate) struct ServerCore<H: Clone> {
-    shared: Mutex<Shared<Machine<H>, Self>>,
+pub(crate) struct ServerCore {
+    shared: Mutex<Shared<Machine, Self>>,
     running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl<H: Clone> ServerCore<H> {
+impl ServerCore {
     pub(crate) fn new(
-        settings: ServerSettings<H>,
+        settings: ServerSettings,
         clients: Clients,
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
@@ -123,11 +124,11 @@ impl<H: Clone> ServerCore<H> {
         }
     }
 
-    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine<H>, Self>> {
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
         shared::lock(&self.shared)
     }
 
-    pub(crate) fn turn(&self, actions: &mut Vec<ServerAction<H>>) -> Interest {
+    pub(crate) fn turn(&self, actions: &mut Vec<ServerAction>) -> Interest {
         self.shared().turn(self, actions)
     }
 
@@ -147,16 +148,20 @@ impl<H: Clone> ServerCore<H> {
     }
 
     /// Changes something about the machine from outside of its driver.
-    pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine<H>, windlass::Instant) -> V) -> V {
+    pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
         let mut shared = self.shared();
         let now = shared.hub.now();
         let value = change(&mut shared.hub.machine, now);
+        self.changed(shared);
+        value
+    }
+
+    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
         let wake = shared.changed(self);
         drop(shared);
         if wake {
             (self.wake)();
         }
-        value
     }
 
     /// Why the connection is over, once everything about it is.
@@ -192,10 +197,10 @@ impl<H: Clone> ServerCore<H> {
     }
 }
 
-impl<H: Clone> Program<Machine<H>> for ServerCore<H> {
-    type Action = ServerAction<H>;
+impl Program<Machine> for ServerCore {
+    type Action = ServerAction;
 
-    fn take(&self, event: ServerEvent<'_, Token, H>, actions: &mut Vec<ServerAction<H>>) {
+    fn take(&self, event: ServerEvent<'_, Token, Handler>, actions: &mut Vec<ServerAction>) {
         match event {
             ServerEvent::Invoke { reply, handler, invocation } => {
                 let cancellation = Arc::new(Cancellation::default());
@@ -225,13 +230,13 @@ impl<H: Clone> Program<Machine<H>> for ServerCore<H> {
 }
 
 /// Gives the outcome of a handler, whatever becomes of it: one that panics is answered for.
-pub(crate) struct Responding<H: Clone> {
-    core: Arc<ServerCore<H>>,
+pub(crate) struct Responding {
+    core: Arc<ServerCore>,
     reply: Option<ReplyTo>,
 }
 
-impl<H: Clone> Responding<H> {
-    pub(crate) fn new(core: Arc<ServerCore<H>>, reply: ReplyTo) -> Self {
+impl Responding {
+    pub(crate) fn new(core: Arc<ServerCore>, reply: ReplyTo) -> Self {
         Self { core, reply: Some(reply) }
     }
 
@@ -242,7 +247,7 @@ impl<H: Clone> Responding<H> {
     }
 }
 
-impl<H: Clone> Drop for Responding<H> {
+impl Drop for Responding {
     fn drop(&mut self) {
         if let Some(reply) = self.reply.take() {
             self.core.respond(reply, Err(panicked()));
@@ -255,7 +260,7 @@ pub(crate) fn panicked() -> windlass::RpcError {
     windlass::RpcError::internal("the handler panicked or was stopped")
 }
 
-impl<H: Clone + Send + Sync> Link for ServerCore<H> {
+impl Link for ServerCore {
     fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
         self.change(|machine, _| machine.progress(key, progress, total, message));
     }
@@ -354,8 +359,8 @@ macro_rules! server_handle {
 pub(crate) use server_handle;
 
 /// Starts a call of the server's own.
-pub(crate) fn start_call<H: Clone, P: Serialize + ?Sized>(
-    core: &ServerCore<H>,
+pub(crate) fn start_call<P: Serialize + ?Sized>(
+    core: &ServerCore,
     method: &str,
     params: &P,
     options: &CallOptions,

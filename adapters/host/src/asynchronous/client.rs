@@ -12,7 +12,8 @@ use windlass::{CloseReason, Json, RpcError};
 use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_handle, client_settings, no_handler,
+    Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
+    no_handler,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -28,14 +29,14 @@ type Answer = BoxFuture<Result<InputResponse, RpcError>>;
 ///
 /// Every call is cancelled on the wire when its future is dropped.
 pub struct Client<R: Runtime> {
-    core: Arc<ClientCore<Answer>>,
+    core: Arc<ClientCore>,
     guard: Arc<Guard>,
     style: CallStyle,
     runtime: PhantomData<R>,
 }
 
 /// Closes the connection when the last handle is gone.
-struct Guard(Arc<ClientCore<Answer>>);
+struct Guard(Arc<ClientCore>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -61,7 +62,11 @@ impl<R: Runtime> Client<R> {
 
     /// A client that introduces itself by this name and version, to be set up further.
     pub fn builder(name: &str, version: &str) -> ClientBuilder<R> {
-        ClientBuilder { settings: ClientSettings::new(name, version), runtime: PhantomData }
+        ClientBuilder {
+            settings: ClientSettings::new(name, version),
+            inputs: InputHandlers::none(),
+            runtime: PhantomData,
+        }
     }
 
     client_handle!();
@@ -197,7 +202,8 @@ windlass::for_each_client_listing!(listings);
 
 /// Sets up a client.
 pub struct ClientBuilder<R: Runtime> {
-    settings: ClientSettings<Answer>,
+    settings: ClientSettings,
+    inputs: InputHandlers<Answer>,
     runtime: PhantomData<R>,
 }
 
@@ -211,7 +217,7 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn(ElicitParams) -> A + Send + Sync + 'static,
         A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.settings.inputs.elicit = Some(Arc::new(move |request| match request {
+        self.inputs.elicit = Some(Arc::new(move |request| match request {
             InputRequest::Elicit(params) => {
                 let answer = handler(params);
                 Box::pin(async move { answer.await.map(InputResponse::from) })
@@ -238,7 +244,7 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
         A: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
-        self.settings.inputs.sample = Some(Arc::new(move |request| match request {
+        self.inputs.sample = Some(Arc::new(move |request| match request {
             InputRequest::Sample(params) => {
                 let answer = handler(params);
                 Box::pin(async move { answer.await.map(InputResponse::from) })
@@ -255,7 +261,7 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn() -> A + Send + Sync + 'static,
         A: Future<Output = Result<ListRootsResult, RpcError>> + Send + 'static,
     {
-        self.settings.inputs.roots = Some(Arc::new(move |_| {
+        self.inputs.roots = Some(Arc::new(move |_| {
             let answer = handler();
             Box::pin(async move { answer.await.map(InputResponse::from) })
         }));
@@ -284,7 +290,7 @@ impl<R: Runtime> ClientBuilder<R> {
         let slot = Slot::of::<M>(None);
         let manner = (Manners::LeaveCrowdsToDriver, Arc::new(move || waking.wake()) as _);
         let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), runtime: PhantomData });
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         // Dropping this future gives the call up.
         let _guard = Guard(core);
@@ -301,7 +307,7 @@ impl<R: Runtime> ClientBuilder<R> {
         let waking = wakeup.clone();
         let wake = Arc::new(move || waking.wake());
         let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
-        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), runtime: PhantomData });
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         // The guard exists from here on, so that dropping this future ends the attempt.
         let guard = Arc::new(Guard(core.clone()));
@@ -315,7 +321,8 @@ impl<R: Runtime> ClientBuilder<R> {
 }
 
 struct DrivenClient<R> {
-    core: Arc<ClientCore<Answer>>,
+    core: Arc<ClientCore>,
+    inputs: InputHandlers<Answer>,
     runtime: PhantomData<R>,
 }
 
@@ -327,7 +334,7 @@ impl<R: Runtime> Turned for DrivenClient<R> {
         for action in actions {
             let Some((reply, request)) = self.core.perform(action) else { continue };
             let answering = Answering::new(self.core.clone(), reply);
-            let handler = self.core.inputs.for_request(&request).cloned();
+            let handler = self.inputs.for_request(&request).cloned();
             // The handler is called by the task, so that it cannot hold up or end the driver.
             R::spawn(async move {
                 answering.answer(match handler {

@@ -26,7 +26,7 @@ pub mod own_thread;
 
 pub use crate::hub::Direction;
 pub use client::{Client, ClientBuilder, Subscription};
-pub use server::{Handler, Server, ServerBuilder};
+pub use server::{Server, ServerBuilder};
 
 /// A future that can be kept and moved between threads.
 pub type BoxFuture<V> = Pin<Box<dyn Future<Output = V> + Send>>;

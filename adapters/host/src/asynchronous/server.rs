@@ -13,10 +13,11 @@ use windlass::server::{HandlerError, Reply};
 use super::driver::drive;
 #[cfg(feature = "http")]
 use super::driver::drive_listening;
-use super::{BoxFuture, Runtime, Wakeup};
+use super::{Runtime, Wakeup};
 use crate::completion::Slot;
 use crate::context::{Context, ResourceRequest, arguments};
 use crate::endpoint::Endpoint;
+use crate::handler::{Handled, Handler};
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
 use crate::server::{
@@ -25,12 +26,9 @@ use crate::server::{
 use crate::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
 use crate::{Error, ServeError};
 
-/// What is registered for a tool, a resource, a prompt or a completion.
-pub type Handler = Arc<dyn Fn(Context) -> BoxFuture<Result<Reply, HandlerError>> + Send + Sync>;
-
 /// A running server. Clones are the same server.
 pub struct Server<R: Runtime> {
-    core: Arc<ServerCore<Handler>>,
+    core: Arc<ServerCore>,
     runtime: PhantomData<R>,
 }
 
@@ -135,7 +133,7 @@ impl<R: Runtime> Server<R> {
 
 /// Fills a server and starts it.
 pub struct ServerBuilder<R: Runtime> {
-    settings: ServerSettings<Handler>,
+    settings: ServerSettings,
     runtime: PhantomData<R>,
 }
 
@@ -286,9 +284,9 @@ where
     Arc::new(move |context| match arguments::of_tool(&context) {
         Ok(arguments) => {
             let outcome = handler(context, arguments);
-            Box::pin(async move { Ok(Reply::Tool(outcome.await?.into())) })
+            Handled::Later(Box::pin(async move { Ok(Reply::Tool(outcome.await?.into())) }))
         }
-        Err(error) => Box::pin(async move { Err(error) }),
+        Err(error) => Handled::Now(Err(error)),
     })
 }
 
@@ -302,9 +300,9 @@ macro_rules! handlers {
             Arc::new(move |context| match arguments::$arguments(&context) {
                 Ok(arguments) => {
                     let outcome = handler(context, arguments);
-                    Box::pin(async move { outcome.await.map(Reply::from) })
+                    Handled::Later(Box::pin(async move { outcome.await.map(Reply::from) }))
                 }
-                Err(error) => Box::pin(async move { Err(error) }),
+                Err(error) => Handled::Now(Err(error)),
             })
         })+
     };
@@ -317,7 +315,7 @@ handlers! {
 }
 
 struct DrivenServer<R> {
-    core: Arc<ServerCore<Handler>>,
+    core: Arc<ServerCore>,
     runtime: PhantomData<R>,
 }
 
@@ -336,7 +334,7 @@ impl<R: Runtime> Turned for DrivenServer<R> {
                     let responding = Responding::new(core, reply);
                     // The handler is called by the task, so that it cannot hold up or end the driver.
                     R::spawn(async move {
-                        let outcome = handler(context.clone()).await;
+                        let outcome = handler(context.clone()).promised().await;
                         responding.respond(context.outcome(outcome));
                     });
                 }

@@ -17,7 +17,8 @@ use super::Drive;
 use super::engine::Engine;
 use super::pool::Pool;
 use crate::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, all_pages, client_handle, client_settings, no_handler,
+    Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
+    no_handler,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -32,14 +33,14 @@ type Answer = Result<InputResponse, RpcError>;
 /// A connected client. Clones share the connection, from as many threads as there are; when the last one is dropped,
 /// it is closed.
 pub struct Client<D: Drive> {
-    core: Arc<ClientCore<Answer>>,
+    core: Arc<ClientCore>,
     guard: Arc<Guard<D>>,
     style: CallStyle,
 }
 
 /// Closes the connection when the last handle is gone.
 struct Guard<D: Drive> {
-    core: Arc<ClientCore<Answer>>,
+    core: Arc<ClientCore>,
     engine: Arc<Engine<D, DrivenClient>>,
 }
 
@@ -68,7 +69,11 @@ impl<D: Drive> Client<D> {
 
     /// A client that introduces itself by this name and version, to be set up further.
     pub fn builder(name: &str, version: &str) -> ClientBuilder<D> {
-        ClientBuilder { settings: ClientSettings::new(name, version), drive: std::marker::PhantomData }
+        ClientBuilder {
+            settings: ClientSettings::new(name, version),
+            inputs: InputHandlers::none(),
+            drive: std::marker::PhantomData,
+        }
     }
 
     client_handle!();
@@ -208,7 +213,8 @@ windlass::for_each_client_listing!(listings);
 
 /// Sets up a client.
 pub struct ClientBuilder<D: Drive> {
-    settings: ClientSettings<Answer>,
+    settings: ClientSettings,
+    inputs: InputHandlers<Answer>,
     drive: std::marker::PhantomData<D>,
 }
 
@@ -221,7 +227,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
     {
-        self.settings.inputs.elicit = Some(Arc::new(move |request| match request {
+        self.inputs.elicit = Some(Arc::new(move |request| match request {
             InputRequest::Elicit(params) => handler(params).map(InputResponse::from),
             _ => Err(no_handler()),
         }));
@@ -243,7 +249,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn(CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send + Sync + 'static,
     {
-        self.settings.inputs.sample = Some(Arc::new(move |request| match request {
+        self.inputs.sample = Some(Arc::new(move |request| match request {
             InputRequest::Sample(params) => handler(params).map(InputResponse::from),
             _ => Err(no_handler()),
         }));
@@ -256,7 +262,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn() -> Result<ListRootsResult, RpcError> + Send + Sync + 'static,
     {
-        self.settings.inputs.roots = Some(Arc::new(move |_| handler().map(InputResponse::from)));
+        self.inputs.roots = Some(Arc::new(move |_| handler().map(InputResponse::from)));
         self.declare(|capabilities| capabilities.with_roots(true))
     }
 
@@ -281,7 +287,10 @@ impl<D: Drive> ClientBuilder<D> {
         let slot = Slot::of::<M>(None);
         let manner = (Manners::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
         let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), pool: Pool::default() }));
+        let engine = Engine::new(
+            drive,
+            Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool: Pool::default() }),
+        );
         let guard = Guard { core, engine };
         guard.engine.wait(|context| slot.poll(context))
     }
@@ -295,7 +304,10 @@ impl<D: Drive> ClientBuilder<D> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
         let wake = Arc::new(drive.waker());
         let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
-        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), pool: Pool::default() }));
+        let engine = Engine::new(
+            drive,
+            Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool: Pool::default() }),
+        );
         if D::OWN_THREAD {
             let engine = engine.clone();
             let thread = thread::Builder::new().name("windlass-client".into());
@@ -317,7 +329,8 @@ fn not_opened(error: &io::Error) -> ConnectError {
 }
 
 struct DrivenClient {
-    core: Arc<ClientCore<Answer>>,
+    core: Arc<ClientCore>,
+    inputs: InputHandlers<Answer>,
     pool: Pool,
 }
 
@@ -328,10 +341,10 @@ impl Turned for DrivenClient {
         let acted = actions.len();
         for action in actions {
             let Some((reply, request)) = self.core.perform(action) else { continue };
-            let core = self.core.clone();
+            let answering = Answering::new(self.core.clone(), reply);
+            let handler = self.inputs.for_request(&request).cloned();
             self.pool.run(move || {
-                let answering = Answering::new(core.clone(), reply);
-                answering.answer(match core.inputs.for_request(&request) {
+                answering.answer(match handler {
                     Some(handler) => handler(*request),
                     None => Err(no_handler()),
                 });

@@ -22,8 +22,9 @@ use super::Drive;
 use super::attend::Post;
 use super::habits::Habits;
 use super::pool::Pool;
-use super::server::{DrivenServer, Handler};
+use super::server::DrivenServer;
 use crate::context::{Cancellation, Context};
+use crate::handler::Handler;
 use crate::server::{Responding, ServerAction, panicked};
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
@@ -135,7 +136,7 @@ impl<D: Drive> Crew<D> {
         }
     }
 
-    fn take_on(&self, actions: &mut Vec<ServerAction<Handler>>) {
+    fn take_on(&self, actions: &mut Vec<ServerAction>) {
         for action in actions.drain(..) {
             match action {
                 ServerAction::Finish(token) => token.finish(),
@@ -189,7 +190,7 @@ impl<D: Drive> Crew<D> {
         let core = &self.post.driven.core;
         let context = Context::new(invocation, cancellation, core.clone());
         // A panic has been reported by its hook; it is answered for, and the server goes on.
-        let outcome = match catch_unwind(AssertUnwindSafe(|| handler(context.clone()))) {
+        let outcome = match catch_unwind(AssertUnwindSafe(|| handler(context.clone()).wait())) {
             Ok(outcome) => context.outcome(outcome),
             Err(_) => Err(panicked()),
         };
@@ -215,7 +216,7 @@ impl<D: Drive> Crew<D> {
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
             let began = Instant::now();
-            let outcome = handler(context.clone());
+            let outcome = handler(context.clone()).wait();
             crew.roster().habits.took(habit, began.elapsed());
             let _answering = Answering::new(&crew);
             responding.respond(context.outcome(outcome));

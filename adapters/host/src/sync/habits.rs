@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::server::Handler;
+use crate::handler::Handler;
 
 /// A handler that takes less than this is done sooner than another thread would have begun with it. Longer ones are
 /// worth a thread of their own, so that several run at once.

@@ -23,7 +23,7 @@ use windlass::ConnId;
 pub use crate::hub::Direction;
 
 pub use client::{Client, ClientBuilder, Subscription};
-pub use server::{Handler, Server, ServerBuilder};
+pub use server::{Server, ServerBuilder};
 
 /// What an adapter has to know of its way to wait.
 pub trait Drive: Sized + Send + 'static {

@@ -15,6 +15,7 @@ use super::crew::Crew;
 use crate::completion::Slot;
 use crate::context::{Context, ResourceRequest, arguments};
 use crate::endpoint::Endpoint;
+use crate::handler::{Handled, Handler};
 #[cfg(feature = "http")]
 use crate::net::{HttpListener, Wire};
 use crate::server::{Clients, ServerCore, ServerSettings, server_handle, server_settings, start_call};
@@ -22,12 +23,9 @@ use crate::shared::{Driven, Manners, driven_by_hub};
 use crate::thread_waker::park_until;
 use crate::{Error, ServeError};
 
-/// What is registered for a tool, a resource, a prompt or a completion.
-pub type Handler = Arc<dyn Fn(Context) -> Result<Reply, HandlerError> + Send + Sync>;
-
 /// A running server. Clones are the same server.
 pub struct Server<D: Drive> {
-    core: Arc<ServerCore<Handler>>,
+    core: Arc<ServerCore>,
     crew: Arc<Crew<D>>,
 }
 
@@ -127,7 +125,7 @@ impl<D: Drive> Server<D> {
 /// Fills a server and starts it. Handlers that take long run on threads of their own, as many at once as there are
 /// requests; short ones run where requests are read.
 pub struct ServerBuilder<D: Drive> {
-    settings: ServerSettings<Handler>,
+    settings: ServerSettings,
     drive: std::marker::PhantomData<D>,
 }
 
@@ -285,8 +283,9 @@ where
     T: Into<CallToolResult>,
 {
     Arc::new(move |context| {
-        let arguments = arguments::of_tool(&context)?;
-        Ok(Reply::Tool(handler(context, arguments)?.into()))
+        let arguments = arguments::of_tool(&context);
+        let outcome = arguments.and_then(|arguments| handler(context, arguments));
+        Handled::Now(outcome.map(|result| Reply::Tool(result.into())))
     })
 }
 
@@ -297,8 +296,8 @@ macro_rules! handlers {
             F: Fn(Context, $argument) -> Result<$result, HandlerError> + Send + Sync + 'static,
         {
             Arc::new(move |context| {
-                let arguments = arguments::$arguments(&context)?;
-                handler(context, arguments).map(Reply::from)
+                let arguments = arguments::$arguments(&context);
+                Handled::Now(arguments.and_then(|arguments| handler(context, arguments)).map(Reply::from))
             })
         })+
     };
@@ -311,7 +310,7 @@ handlers! {
 }
 
 pub(super) struct DrivenServer {
-    pub(super) core: Arc<ServerCore<Handler>>,
+    pub(super) core: Arc<ServerCore>,
 }
 
 impl Driven for DrivenServer {

@@ -1,0 +1,41 @@
+//! What a server runs when it is called.
+
+use std::sync::Arc;
+
+use windlass::server::{HandlerError, Reply};
+
+use crate::asynchronous::BoxFuture;
+use crate::context::Context;
+use crate::thread_waker::park_until;
+
+/// What is registered for a tool, a resource, a prompt or a completion.
+///
+/// There is one type for handlers that wait and for those that promise, so that servers of both kinds have the same
+/// machine, which is compiled here and not by each program anew.
+pub(crate) type Handler = Arc<dyn Fn(Context) -> Handled + Send + Sync>;
+
+/// What comes of a handler.
+pub(crate) enum Handled {
+    /// It is done.
+    Now(Result<Reply, HandlerError>),
+    /// It will be.
+    Later(BoxFuture<Result<Reply, HandlerError>>),
+}
+
+impl Handled {
+    /// The outcome, for a thread that can wait.
+    pub(crate) fn wait(self) -> Result<Reply, HandlerError> {
+        match self {
+            Self::Now(outcome) => outcome,
+            Self::Later(mut outcome) => park_until(|context| outcome.as_mut().poll(context)),
+        }
+    }
+
+    /// The outcome, for a task.
+    pub(crate) async fn promised(self) -> Result<Reply, HandlerError> {
+        match self {
+            Self::Now(outcome) => outcome,
+            Self::Later(outcome) => outcome.await,
+        }
+    }
+}
