@@ -20,6 +20,7 @@ pub(crate) use raw::RawText;
 pub(crate) use scan::first_member;
 pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, members_from, pick};
 pub use text::JsonText;
+pub(crate) use text::excerpt;
 pub(crate) use write::write_json;
 
 /// A JSON value kept as its text: tool schemas, `_meta` values, structured results.

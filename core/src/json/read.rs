@@ -15,9 +15,9 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Error;
 
-use super::JsonText;
 use super::scan::{Due, Fault, MOST_LEVELS, Scanner, Stop, content_of, elements, members};
 use super::write::RAW_VALUE;
+use super::{JsonText, excerpt};
 
 /// Reads one value, which is all of `text`.
 pub(super) fn read<'de, V: Deserialize<'de>>(text: &'de str) -> Result<V, Error> {
@@ -40,6 +40,16 @@ enum Number {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
+}
+
+impl From<Number> for Unexpected<'_> {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Unsigned(number) => Self::Unsigned(number),
+            Number::Signed(number) => Self::Signed(number),
+            Number::Float(number) => Self::Float(number),
+        }
+    }
 }
 
 #[cold]
@@ -99,8 +109,8 @@ impl<'de> Reader<'de> {
     }
 
     /// Passes a null, if that is what comes.
-    fn null(&mut self) -> Result<bool, Error> {
-        Ok(self.peek() == b'n' && self.skip().is_ok_and(|text| text == "null"))
+    fn null(&mut self) -> bool {
+        self.peek() == b'n' && self.skip().is_ok()
     }
 
     /// Begins an object or an array.
@@ -116,39 +126,20 @@ impl<'de> Reader<'de> {
     /// The next value is not what was expected.
     #[cold]
     fn wrong(&mut self, expected: &dyn Expected) -> Error {
-        let number;
-        let string;
         let byte = self.peek();
         let start = self.at;
-        let found = match byte {
-            b'{' => Unexpected::Map,
-            b'[' => Unexpected::Seq,
-            b'"' => match self.string(expected) {
-                Ok(text) => {
-                    string = text;
-                    Unexpected::Str(&string)
-                }
-                Err(error) => return error,
-            },
-            b'-' | b'0'..=b'9' => match self.number(expected) {
-                Ok(found) => {
-                    number = found;
-                    match number {
-                        Number::Unsigned(number) => Unexpected::Unsigned(number),
-                        Number::Signed(number) => Unexpected::Signed(number),
-                        Number::Float(number) => Unexpected::Float(number),
-                    }
-                }
-                Err(error) => return error,
-            },
-            _ => match self.skip() {
-                Ok("null") => Unexpected::Unit,
-                Ok(text) => Unexpected::Bool(text == "true"),
-                Err(error) => return error,
-            },
+        let error = match byte {
+            b'{' => Ok(Error::invalid_type(Unexpected::Map, expected)),
+            b'[' => Ok(Error::invalid_type(Unexpected::Seq, expected)),
+            b'"' => self.string(expected).map(|text| Error::invalid_type(Unexpected::Str(excerpt(&text)), expected)),
+            b'-' | b'0'..=b'9' => self.number(expected).map(|number| Error::invalid_type(number.into(), expected)),
+            _ => self.skip().map(|text| match text {
+                "null" => Error::invalid_type(Unexpected::Unit, expected),
+                truth => Error::invalid_type(Unexpected::Bool(truth == "true"), expected),
+            }),
         };
         self.at = start + 1;
-        Error::invalid_type(found, expected)
+        error.unwrap_or_else(|broken| broken)
     }
 
     /// An error, with the place of the value that it is about.
@@ -171,8 +162,8 @@ fn path_to(mut text: &str, mut place: usize) -> String {
             let end = start + value.as_str().len();
             if (start..end).contains(&place) {
                 match name {
-                    Some(name) if path.is_empty() => path.push_str(&name),
-                    Some(name) => path.extend([".", &name]),
+                    Some(name) if path.is_empty() => path.push_str(excerpt(&name)),
+                    Some(name) => path.extend([".", excerpt(&name)]),
                     None => _ = write!(path, "[{index}]"),
                 }
                 found = Some(start..end);
@@ -289,6 +280,8 @@ macro_rules! numbers {
 }
 
 /// The shapes of the protocol: objects, arrays, text, numbers, truth. Enumerations are text.
+///
+/// What is not to be inlined would be there for each member of that type in each struct.
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = Error;
 
@@ -305,7 +298,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             b'"' => self.deserialize_str(visitor),
             b'-' | b'0'..=b'9' => self.deserialize_f64(visitor),
             b't' | b'f' => self.deserialize_bool(visitor),
-            _ if self.null()? => visitor.visit_unit(),
+            _ if self.null() => visitor.visit_unit(),
             _ => Err(self.wrong(&visitor)),
         }
     }
@@ -334,7 +327,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     #[inline(never)]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.null()? { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Error> {
@@ -386,157 +379,4 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::collections::BTreeMap;
-    use alloc::string::ToString;
-    use alloc::vec::Vec;
-
-    use quickcheck::quickcheck;
-    use serde_json::Value;
-
-    use super::super::scan::tests::pieced;
-    use super::super::{Json, RawText};
-    use super::*;
-
-    /// A bit of everything that the model has.
-    #[derive(Debug, PartialEq, Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Everything<'a> {
-        plain_text: String,
-        #[serde(borrow, default)]
-        lent: Cow<'a, str>,
-        #[serde(default)]
-        whole: Option<u64>,
-        #[serde(default)]
-        signed: i64,
-        #[serde(default)]
-        float: f64,
-        #[serde(default)]
-        small: u32,
-        #[serde(default)]
-        truth: Option<bool>,
-        #[serde(default)]
-        level: Option<Level>,
-        #[serde(default)]
-        many: Vec<Everything<'a>>,
-        #[serde(default)]
-        verbatim: Option<Json>,
-        #[serde(default)]
-        named: BTreeMap<String, Json>,
-        #[serde(default)]
-        pair: Option<(u8, String)>,
-    }
-
-    #[derive(Debug, PartialEq, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Level {
-        Low,
-        High,
-    }
-
-    const EXAMPLE: &str = r#" { "plainText" : "a\u00e9\n" , "lent":"as it is", "whole":18446744073709551615,"signed":-7,
-        "float":1.5e3, "small":4294967295, "truth":null, "level":"high", "unknown":[{"x":[]}], "verbatim": {"b" : 1.0},
-        "named":{"":null,"\u0061":[ 1 ]}, "pair":[1,"two"],
-        "many":[{"plainText":"","truth":true},{"plainText":"x","signed":0,"float":-0}] } "#;
-
-    #[test]
-    fn everything_is_read_as_serde_json_reads_it() {
-        let everything: Everything<'_> = read(EXAMPLE).unwrap();
-        assert_eq!(everything, serde_json::from_str(EXAMPLE).unwrap());
-        assert!(matches!(everything.lent, Cow::Borrowed("as it is")));
-        assert_eq!(everything.verbatim.unwrap().as_str(), r#"{"b" : 1.0}"#);
-        let raw: RawText<'_> = read(" [ 1 ] ").unwrap();
-        assert_eq!(raw.as_text().as_str(), "[ 1 ]");
-    }
-
-    #[test]
-    fn errors_say_what_is_wrong_and_where() {
-        let wrong = |text: &str, expected: &str| {
-            assert_eq!(read::<Everything<'_>>(text).unwrap_err().to_string(), expected, "{text}");
-        };
-        wrong("{}", "missing field `plainText`");
-        wrong(r#"{"plainText":[1]}"#, "plainText: invalid type: sequence, expected a string");
-        wrong(r#"{"small":4294967296}"#, "small: invalid value: integer `4294967296`, expected u32");
-        wrong(r#"{"whole":-1}"#, "whole: invalid value: integer `-1`, expected u64");
-        wrong(r#"{"truth": "yes" }"#, "truth: invalid type: string \"yes\", expected a boolean");
-        wrong(r#"{"level":"middle"}"#, "level: unknown variant `middle`, expected `low` or `high`");
-        wrong(r#"{"many":[{"plainText":""},{}]}"#, "many[1]: missing field `plainText`");
-        wrong(
-            r#"{"many":[{"many":[{"truth":1}]}]}"#,
-            "many[0].many[0].truth: invalid type: integer `1`, expected a boolean",
-        );
-        wrong(r#"{"plainText":"","plainText":""}"#, "duplicate field `plainText`");
-        wrong(r#"{"plainText":"\ud800"}"#, "plainText: a string has half a surrogate pair");
-        wrong(r#"{"plainText":""} 1"#, "the end is due at byte 17");
-        wrong("{", "the name of a member is due at byte 1");
-        wrong(r#"{"pair":[1,"",2]}"#, "pair: there are more elements than there should be");
-        // serde_json would take these for the members, in order.
-        wrong(r#"["text"]"#, "invalid type: sequence, expected struct Everything");
-    }
-
-    #[test]
-    fn nesting_is_bounded() {
-        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(read::<Value>(&nested(128)).is_ok());
-        assert_eq!(read::<Value>(&nested(129)).unwrap_err().to_string(), "it is nested too deeply");
-        assert!(read::<Value>(&"[".repeat(1_000_000)).is_err());
-    }
-
-    fn agrees<'de, V: Deserialize<'de> + PartialEq>(text: &'de str) -> bool {
-        match (read::<V>(text), serde_json::from_str::<V>(text)) {
-            (Ok(ours), Ok(theirs)) => ours == theirs,
-            (Err(_), Err(_)) => true,
-            _ => false,
-        }
-    }
-
-    /// A value whose numbers are equal if they nearly are: serde_json may be off in the last bit.
-    #[derive(Deserialize)]
-    #[serde(transparent)]
-    struct Near(Value);
-
-    impl PartialEq for Near {
-        fn eq(&self, other: &Self) -> bool {
-            match (&self.0, &other.0) {
-                (Value::Number(one), Value::Number(other)) => match (one.as_f64(), other.as_f64()) {
-                    (Some(one), Some(other)) => one == other || (one / other - 1.0).abs() < 1e-14,
-                    (one, other) => one == other,
-                },
-                (Value::Array(ones), Value::Array(others)) => {
-                    ones.len() == others.len()
-                        && ones.iter().zip(others).all(|(one, other)| Self(one.clone()) == Self(other.clone()))
-                }
-                (Value::Object(ones), Value::Object(others)) => {
-                    ones.len() == others.len()
-                        && ones.iter().all(|(name, one)| {
-                            others.get(name).is_some_and(|other| Self(one.clone()) == Self(other.clone()))
-                        })
-                }
-                (one, other) => one == other,
-            }
-        }
-    }
-
-    quickcheck! {
-        fn what_is_nearly_json_is_read_as_serde_json_reads_it(choices: Vec<u8>) -> bool {
-            let text = pieced(&choices);
-            agrees::<Near>(&text) && agrees::<Option<Vec<i64>>>(&text)
-        }
-
-        fn numbers_are_the_same(whole: i64, float: f64) -> bool {
-            let written = whole.to_string();
-            agrees::<Value>(&written)
-                && agrees::<u64>(&written)
-                && read::<i64>(&written).is_ok_and(|number| number == whole)
-                && (!float.is_finite() || read::<f64>(&float.to_string()).is_ok_and(|number| number == float))
-        }
-
-        fn damaged_text_is_read_as_serde_json_reads_it(at: usize, byte: u8, remove: bool) -> bool {
-            let mut bytes = EXAMPLE.as_bytes().to_vec();
-            let at = at % bytes.len();
-            if remove { _ = bytes.remove(at) } else { bytes[at] = byte & 0x7F }
-            let Ok(text) = String::from_utf8(bytes) else { return true };
-            agrees::<Everything<'_>>(&text)
-        }
-    }
-}
+mod tests;

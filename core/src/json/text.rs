@@ -70,6 +70,16 @@ impl<'a> JsonText<'a> {
     }
 }
 
+/// The first part of a text that a peer chose, for use in a message of ours.
+pub(crate) fn excerpt(text: &str) -> &str {
+    const LONGEST: usize = 200;
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    &text[..end]
+}
+
 impl<'a> From<&'a RawValue> for JsonText<'a> {
     fn from(raw: &'a RawValue) -> Self {
         Self(raw.get())

@@ -5,7 +5,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::Json;
+use crate::json::{Json, excerpt};
 
 /// Error codes of JSON-RPC and of MCP.
 pub mod code {
@@ -99,14 +99,4 @@ impl From<serde_json::Error> for RpcError {
     fn from(error: serde_json::Error) -> Self {
         Self::internal(alloc::format!("{error}"))
     }
-}
-
-/// The first part of a text that a peer chose, for use in a message of ours.
-pub(crate) fn excerpt(text: &str) -> &str {
-    const LONGEST: usize = 200;
-    if text.len() <= LONGEST {
-        return text;
-    }
-    let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
-    &text[..end]
 }

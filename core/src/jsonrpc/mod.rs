@@ -6,9 +6,9 @@ mod error;
 mod id;
 mod salvage;
 
+pub(crate) use crate::json::excerpt;
 pub(crate) use encode::{Splice, encode_error, encode_notification, encode_request, encode_result};
 pub use envelope::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry};
-pub(crate) use error::excerpt;
 pub use error::{RpcError, code};
 pub use id::Id;
 pub(crate) use salvage::salvage;
