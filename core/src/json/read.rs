@@ -97,7 +97,10 @@ impl<'de> Reader<'de> {
         match text.parse() {
             // An integer has no negative zero.
             Ok(number) if number != 0 => Ok(Number::Signed(number)),
-            _ => text.parse().map(Number::Float).map_err(Error::custom),
+            _ => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(Number::Float(number)),
+                _ => Err(Error::custom("a number is out of range")),
+            },
         }
     }
 
