@@ -39,3 +39,44 @@ impl Handled {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::thread;
+
+    use windlass::model::CallToolResult;
+
+    use super::*;
+
+    /// Done when another thread has woken whoever waits.
+    fn later() -> Handled {
+        let mut asked = false;
+        Handled::Later(Box::pin(poll_fn(move |context| {
+            if std::mem::replace(&mut asked, true) {
+                return Poll::Ready(Ok(reply()));
+            }
+            let waker = context.waker().clone();
+            thread::spawn(move || waker.wake());
+            Poll::Pending
+        })))
+    }
+
+    fn reply() -> Reply {
+        Reply::Tool(CallToolResult::from("done"))
+    }
+
+    fn is_done(outcome: Result<Reply, HandlerError>) -> bool {
+        matches!(outcome, Ok(Reply::Tool(result)) if result.text_content() == "done")
+    }
+
+    #[test]
+    fn threads_and_tasks_get_the_outcome_of_either_kind() {
+        for handled in [|| Handled::Now(Ok(reply())), later] {
+            assert!(is_done(handled().wait()));
+            let mut promised = Box::pin(handled().promised());
+            assert!(is_done(park_until(|context| promised.as_mut().poll(context))));
+        }
+    }
+}

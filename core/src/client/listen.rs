@@ -12,7 +12,7 @@ use crate::error::{CallError, Refused, SendError};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
-    CancelledParams, Era, Readable, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    CancelledParams, Era, Notice, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledged,
     SubscriptionsListenParams, key,
 };
 use crate::session::{Pending, Route};
@@ -218,7 +218,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn acknowledged(&mut self, params: JsonText<'_>) {
-        let Ok(params) = SubscriptionsAcknowledgedParams::read(params) else { return };
+        let Ok(params) = SubscriptionsAcknowledged::read(params) else { return };
         let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
         if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
             self.session.lift_deadline(call.0);

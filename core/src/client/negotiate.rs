@@ -27,8 +27,8 @@ use crate::error::{CloseReason, NegotiationError};
 use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{
-    DiscoverResult, EmptyParams, Era, Implementation, InitializeParams, InitializeResult, ProtocolVersion, Readable,
-    RootsCapability, key,
+    Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult, Method,
+    ProtocolVersion, Readable, RootsCapability, key,
 };
 use crate::session::{KeepAlive, Route, Timing};
 use crate::time::Instant;
@@ -141,7 +141,7 @@ impl<T> Client<T> {
     pub(super) fn probe_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
         let Phase::Probing { version, probes } = self.phase else { return };
         let offered = match outcome {
-            Ok(result) => match DiscoverResult::read(result) {
+            Ok(result) => match Discover::read(result) {
                 Ok(discovered) if !discovered.supported_versions.is_empty() => {
                     if discovered.supported_versions.iter().any(|offered| offered == version.as_str()) {
                         self.modern_ready(version, discovered, now);
@@ -227,7 +227,7 @@ impl<T> Client<T> {
             Ok(result) => result,
             Err(error) => return self.initialize_refused(error, retried, now),
         };
-        let answer = match InitializeResult::read(result) {
+        let answer = match Initialize::read(result) {
             Ok(answer) => answer,
             Err(error) => {
                 let detail = NegotiationError::InvalidAnswer(error.to_string());

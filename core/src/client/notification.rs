@@ -9,7 +9,10 @@ use super::{Call, CallId, Client, Step, Update};
 use crate::client::ClientEvent;
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::Id;
-use crate::model::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, Readable, ResourceUpdatedParams};
+use crate::model::{
+    Cancelled, ElicitationComplete, ElicitationCompleteParams, LoggingMessage, LoggingMessageParams, Notice,
+    ResourceUpdated, ResourceUpdatedParams,
+};
 use crate::time::Instant;
 
 /// A notification of the server's, read into its type.
@@ -51,17 +54,17 @@ impl ServerNotification {
             "notifications/tools/list_changed" => Some(Self::ToolsListChanged),
             "notifications/prompts/list_changed" => Some(Self::PromptsListChanged),
             "notifications/resources/list_changed" => Some(Self::ResourcesListChanged),
-            "notifications/resources/updated" => read(params).map(Self::ResourceUpdated),
-            "notifications/message" => read(params).map(Self::Message),
-            "notifications/elicitation/complete" => read(params).map(Self::ElicitationComplete),
+            ResourceUpdated::NAME => read::<ResourceUpdated>(params).map(Self::ResourceUpdated),
+            LoggingMessage::NAME => read::<LoggingMessage>(params).map(Self::Message),
+            ElicitationComplete::NAME => read::<ElicitationComplete>(params).map(Self::ElicitationComplete),
             _ => None,
         };
         typed.unwrap_or_else(|| Self::Other { method: method.to_owned(), params: params.map(Json::from) })
     }
 }
 
-fn read<V: Readable>(params: Option<JsonText<'_>>) -> Option<V> {
-    V::read(params?).ok()
+fn read<N: Notice>(params: Option<JsonText<'_>>) -> Option<N::Params> {
+    N::read(params?).ok()
 }
 
 /// The call that progress is told of, and how far it is.
@@ -88,7 +91,7 @@ impl<T> Client<T> {
         match &*method {
             "notifications/progress" => return self.progress(params?, now),
             "notifications/cancelled" => {
-                if let Some(cancelled) = read::<CancelledParams>(params) {
+                if let Some(cancelled) = read::<Cancelled>(params) {
                     self.cancelled_by_server(cancelled);
                 }
                 return None;

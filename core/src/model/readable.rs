@@ -3,7 +3,8 @@
 use super::*;
 use crate::json::JsonText;
 
-/// A type that a role reads.
+/// A type that a role reads and that is neither a method's result nor what a notification says, which have a `read` of
+/// their own.
 ///
 /// Roles are generic over what programs give them, so their code is compiled by each crate that makes one concrete. How
 /// these types are read would be compiled there as well, again and again, if it were not for implementations that belong
@@ -23,7 +24,6 @@ macro_rules! readable {
 }
 
 readable! {
-    CancelledParams ClientCapabilities CompleteParams DiscoverResult ElicitationCompleteParams Implementation InitializeParams
-    InitializeResult InputRequiredResult LoggingLevel LoggingMessageParams ProgressParams ResourceUpdatedParams
-    SetLevelParams SubscribeParams SubscriptionsAcknowledgedParams SubscriptionsListenParams
+    ClientCapabilities CompleteParams Implementation InitializeParams InputRequiredResult LoggingLevel SetLevelParams
+    SubscribeParams SubscriptionsListenParams
 }

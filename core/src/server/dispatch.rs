@@ -14,7 +14,7 @@ use super::{Call, LastCaller, Queued, Server, ServerEvent};
 use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
-    CancelledParams, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
+    Cancelled, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, Readable, RequestMeta, ServerCapabilities,
     SetLevelParams, SubscribeParams, key,
@@ -235,12 +235,12 @@ impl<T, H: Clone> Server<T, H> {
                 None
             }
             "notifications/cancelled" => {
-                let cancelled = read::<CancelledParams>(params).ok()?;
+                let cancelled = Cancelled::read(params?).ok()?;
                 self.cancelled(&cancelled.request_id?)
             }
             name if name == Progress::NAME => {
                 // Progress on a call of ours keeps it alive.
-                if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = read(params) {
+                if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = Progress::read(params?) {
                     self.session.extend(number, now);
                 }
                 None

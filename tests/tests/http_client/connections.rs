@@ -247,7 +247,7 @@ fn answers_that_calls_wait_for_do_not_wait_for_calls() {
 }
 
 #[test]
-fn nor_for_calls_that_are_more_than_may_wait() {
+fn answers_do_not_wait_for_calls_that_are_more_than_may_wait() {
     let mut config = config();
     config.limits.outbox_soft_bytes = 2000;
     let mut http = without_listener();
