@@ -11,8 +11,8 @@
 //! - `swarm CALLS PROGRAM ARGS…` makes that many calls from many callers at once; prints how many milliseconds that
 //!   took.
 //! - `serve_http MANNER` serves HTTP on a port of its own, which it prints, until its standard input ends. Answers are
-//!   `json` or `events`; an `impatient` server waits for nobody, and a `narrow` one keeps little for those who do not
-//!   read.
+//!   `json` or `events`; an `impatient` server waits for nobody, a `patient` one for everybody, so that no timer of its
+//!   own moves it on, and a `narrow` one keeps little for those who do not read.
 //! - `listeners NUMBER` starts such a server, has that many clients listen to it, each on a connection of its own, and
 //!   calls it meanwhile; prints how much memory the server needs for each of them. `party_mio listeners 10000` needs
 //!   10,100 descriptors for each of the two processes.
@@ -35,6 +35,9 @@ use super::{served, swarm};
 
 /// How long an idle client waits.
 const IDLE: Duration = Duration::from_millis(300);
+
+/// Longer than any test.
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// More than a pipe holds.
 const UNWRITABLE: usize = 200_000;
@@ -182,6 +185,12 @@ fn config(manner: &str) -> HttpServerConfig {
             config.keep_alive = Duration::from_secs(1);
         }
         "narrow" => config.write_bytes = 1 << 20,
+        "patient" => {
+            let timers = [&mut config.stream_after, &mut config.heartbeat, &mut config.head_timeout];
+            timers.into_iter().for_each(|timer| *timer = HOUR);
+            let timers = [&mut config.body_timeout, &mut config.write_timeout, &mut config.keep_alive];
+            timers.into_iter().for_each(|timer| *timer = HOUR);
+        }
         _ => {}
     }
     config

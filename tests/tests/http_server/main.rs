@@ -4,4 +4,5 @@ mod bad_clients;
 mod guest;
 mod legacy;
 mod modern;
+mod moving;
 mod refusing;

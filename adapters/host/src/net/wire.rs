@@ -78,6 +78,13 @@ pub(crate) struct Readiness {
     pub(crate) now: bool,
 }
 
+impl Readiness {
+    /// Whether somebody who waits for this needs not be told to wait for that.
+    pub(crate) fn covers(self, wanted: Self) -> bool {
+        (self.read || !wanted.read) && (self.write || !wanted.write) && (self.now || !wanted.now)
+    }
+}
+
 impl Wire {
     /// Begins to connect. Call [`advance`](Self::advance) at once: nothing is done before. `wake` is called, from any
     /// thread, when [`advance`](Self::advance) is to be.

@@ -29,6 +29,8 @@ struct Held {
     wire: Wire,
     /// Wakes the task that moves this one, where each has its own.
     mover: Option<Waker>,
+    /// What whoever moves it waits for.
+    awaited: Readiness,
 }
 
 impl Wires {
@@ -49,7 +51,7 @@ impl Wires {
         if wire.deadline().is_some() {
             self.timed.insert(conn);
         }
-        self.wires.insert(conn, Held { wire, mover: None });
+        self.wires.insert(conn, Held { wire, mover: None, awaited: Readiness::default() });
         self.unwatched.push(conn);
     }
 
@@ -99,14 +101,24 @@ impl Wires {
         }
         while let Some(conn) = machine.next_to_move() {
             progress = true;
-            if self.write(machine, conn).is_err() {
-                // Whoever moves it has to wait for it to take more.
-                if let Some(mover) = self.wires.get_mut(&conn).and_then(|held| held.mover.take()) {
-                    mover.wake();
-                }
-            }
+            // What could not be written now is waited for.
+            let _ = self.write(machine, conn);
+            self.have_awaited(machine, conn);
         }
         progress
+    }
+
+    /// Wakes whoever moves a connection if it does not wait for what has become possible, or necessary.
+    fn have_awaited<M: Machine>(&mut self, machine: &mut M, conn: ConnId) {
+        let Some(held) = self.wires.get_mut(&conn) else { return };
+        let wanted = held.wire.interest(machine.reads(conn), !machine.write_buf(conn).is_empty());
+        if held.awaited.covers(wanted) {
+            return;
+        }
+        match held.mover.take() {
+            Some(mover) => mover.wake(),
+            None => (self.wake)(),
+        }
     }
 
     /// Does something with a connection, and notes what that did to it.
@@ -144,7 +156,8 @@ impl Wires {
         }
         let reads = machine.reads(conn);
         let writes = !machine.write_buf(conn).is_empty();
-        Some((held.wire.socket().cloned(), held.wire.interest(reads, writes)))
+        held.awaited = held.wire.interest(reads, writes);
+        Some((held.wire.socket().cloned(), held.awaited))
     }
 
     /// The connections whose sockets the driver does not know.

@@ -87,6 +87,17 @@ pub(crate) fn hear(mut stream: &TcpStream, wanted: &str) -> String {
     String::from_utf8_lossy(&heard).into_owned()
 }
 
+/// The same for what comes after very much else, which is not kept.
+pub(crate) fn hear_at_length(mut stream: &TcpStream, wanted: &str) {
+    let (mut heard, mut part) = (Vec::new(), vec![0; 1 << 16]);
+    while !String::from_utf8_lossy(&heard).contains(wanted) {
+        let count = stream.read(&mut part).unwrap();
+        assert!(count > 0, "{wanted:?} does not come");
+        heard.drain(..heard.len().saturating_sub(wanted.len()));
+        heard.extend_from_slice(&part[..count]);
+    }
+}
+
 /// Everything until the server hangs up.
 pub(crate) fn hear_to_end(mut stream: &TcpStream) -> String {
     let (mut heard, mut part) = (Vec::new(), [0; 4096]);

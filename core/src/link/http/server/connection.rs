@@ -51,6 +51,8 @@ pub(super) struct Connection {
     probing: Option<Duration>,
     /// Whether the driver knows that something waits to be written.
     pub(super) told: bool,
+    /// Whether the driver was told not to read, so that it has to be told when there is room again.
+    pub(super) held_back: bool,
     /// The timer that is set for this connection.
     pub(super) armed: Option<Instant>,
 }
@@ -114,16 +116,14 @@ impl Connection {
             ended: false,
             probing: None,
             told: false,
+            held_back: false,
             armed: None,
         }
     }
 
-    /// Room for what comes.
+    /// Room for what comes, if there is some.
     pub(super) fn space(&mut self, config: &HttpServerConfig) -> &mut [u8] {
-        match self.reads(config) {
-            true => self.inbox.space(&mut self.cursor, most_unread(config)),
-            false => &mut [],
-        }
+        self.inbox.space(&mut self.cursor, most_unread(config))
     }
 
     /// Whether there is room for what comes. While an answer is due, a client that sends more is read only so far, but it

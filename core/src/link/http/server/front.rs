@@ -79,14 +79,18 @@ impl Front {
     }
 
     pub(super) fn space(&mut self, conn: ConnId) -> &mut [u8] {
-        match self.connections.get_mut(&conn) {
-            Some(connection) => connection.space(&self.config),
-            None => &mut [],
+        match self.reads(conn) {
+            true => self.connections.get_mut(&conn).map_or(&mut [], |connection| connection.space(&self.config)),
+            false => &mut [],
         }
     }
 
-    pub(super) fn reads(&self, conn: ConnId) -> bool {
-        self.connections.get(&conn).is_some_and(|connection| connection.reads(&self.config))
+    /// Whether there is room for what comes. Whoever is told that there is none hears of it when there is.
+    pub(super) fn reads(&mut self, conn: ConnId) -> bool {
+        let Some(connection) = self.connections.get_mut(&conn) else { return false };
+        let reads = connection.reads(&self.config);
+        connection.held_back = !reads;
+        reads
     }
 
     pub(super) fn filled(&mut self, conn: ConnId, count: usize) {
@@ -179,13 +183,15 @@ impl Front {
         self.arm(conn);
     }
 
-    /// Has the driver look at a connection if there is something new to write on it.
+    /// Has the driver look at a connection if there is something new to write on it, or room to read again.
     fn tell_driver(&mut self, conn: ConnId) {
-        if let Some(connection) = self.connections.get_mut(&conn) {
-            if !connection.told && !connection.unwritten().is_empty() {
-                connection.told = true;
-                self.moving.push_back(conn);
-            }
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let writes = !connection.told && !connection.unwritten().is_empty();
+        let reads = connection.held_back && connection.reads(&self.config);
+        if writes || reads {
+            connection.told |= writes;
+            connection.held_back &= !reads;
+            self.moving.push_back(conn);
         }
     }
 

@@ -9,7 +9,7 @@ use windlass_adapter_tests::by_hand::{modern_call, modern_request};
 
 use super::OWN_SERVER;
 use super::adapter::{Client, HttpTarget};
-use crate::http_party::{HttpParty, hear, hear_to_end, send};
+use crate::http_party::{HttpParty, hear, hear_at_length, hear_to_end, send};
 use crate::http_server::reset;
 
 /// Half of what a stream takes to show by itself that nobody listens, and far more than it takes on a busy machine.
@@ -65,6 +65,31 @@ case!(those_who_say_nothing_are_not_waited_for, {
     for stream in &silent {
         assert_eq!(hear_to_end(stream), "");
     }
+});
+
+case!(those_who_ask_much_at_once_are_answered, {
+    let server = HttpParty::start(OWN_SERVER, "patient");
+    let stream = server.dial();
+    let calls: String = (0..300).map(|number| modern_call("echo", &format!(r#"{{"text":"call {number};"}}"#))).collect();
+    send(&stream, &calls);
+    let heard = hear(&stream, "call 299;");
+    for number in 0..300 {
+        assert!(heard.contains(&format!("call {number};")), "call {number} is not answered: {heard}");
+    }
+});
+
+case!(those_who_ask_for_more_meanwhile_are_answered, {
+    let server = HttpParty::start(OWN_SERVER, "patient");
+    let stream = server.dial();
+    // More than is read of the next requests while one is at work.
+    let text = "t".repeat(300_000);
+    send(&stream, &modern_call("slow", "{}"));
+    send(&stream, &modern_call("echo", &format!(r#"{{"text":"{text}, to the end"}}"#)));
+    hear(&stream, "to the end");
+    // What does not go out at once goes out when there is room.
+    send(&stream, &modern_call("grow", r#"{"bytes":14000000}"#));
+    send(&stream, &modern_call("echo", r#"{"text":"after the long one"}"#));
+    hear_at_length(&stream, "after the long one");
 });
 
 case!(those_who_do_not_read_hold_nobody_up, {
