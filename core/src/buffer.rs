@@ -77,6 +77,11 @@ impl ReadBuffer {
         self.bytes.get(cursor..self.end).unwrap_or_default()
     }
 
+    /// The memory that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Gives memory back if nothing waits in the buffer.
     pub(crate) fn trim(&mut self, cursor: &mut Cursor) {
         if *cursor == self.end {
@@ -102,6 +107,11 @@ impl Outbox {
     /// How many bytes wait.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.written
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// The adapter has written `count` bytes.

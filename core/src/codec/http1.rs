@@ -47,6 +47,9 @@ pub struct Bounds {
     /// Bytes of the line before a chunk, without its line end. Sixteen digits say any size; the rest is room for
     /// extensions, which are read by nobody.
     pub chunk_line_bytes: usize,
+    /// Bytes that the lines before the chunks of a body may take, together, beyond what the chunks have carried so far.
+    /// Somebody could otherwise send very much that has to be read and says nothing.
+    pub chunk_surplus_bytes: usize,
     /// Bytes of the trailers behind the last chunk, with the last blank line. They are dropped, so little is enough.
     pub trailer_bytes: usize,
     /// Interim (1xx) responses before the one that counts. One is usual; each may be as large as a head.
@@ -60,6 +63,7 @@ impl Default for Bounds {
             head_bytes: 64 * 1024,
             headers: 128,
             chunk_line_bytes: 4 * 1024,
+            chunk_surplus_bytes: 16 * 1024,
             trailer_bytes: 16 * 1024,
             interim_responses: 8,
         }
@@ -112,6 +116,8 @@ pub enum HttpFault {
     MalformedChunk,
     /// The line before a chunk is beyond [`Bounds::chunk_line_bytes`].
     ChunkLineTooLong,
+    /// The lines before the chunks say more than the chunks, beyond [`Bounds::chunk_surplus_bytes`].
+    ChunkLinesTooLong,
     /// A line behind the last chunk is not a header line.
     MalformedTrailer,
     /// What is behind the last chunk is beyond [`Bounds::trailer_bytes`].
@@ -145,6 +151,7 @@ impl HttpFault {
             | Self::TransferEncodingInHttp10
             | Self::MalformedChunk
             | Self::ChunkLineTooLong
+            | Self::ChunkLinesTooLong
             | Self::MalformedTrailer
             | Self::Truncated
             | Self::Unanswered
@@ -173,6 +180,7 @@ impl fmt::Display for HttpFault {
             Self::TransferEncodingInHttp10 => "an HTTP/1.0 message has a transfer encoding",
             Self::MalformedChunk => "a chunk of the body is malformed",
             Self::ChunkLineTooLong => "the line before a chunk of the body is too long",
+            Self::ChunkLinesTooLong => "the lines before the chunks of the body take more than the chunks",
             Self::MalformedTrailer => "a trailer is malformed",
             Self::TrailersTooLarge => "the trailers are too large",
             Self::Truncated => "the connection ended inside a message",

@@ -57,6 +57,9 @@ pub(crate) struct Session<T, I> {
 }
 
 /// How much may be open and wait at a time.
+/// What a session keeps for its next frames: enough for nearly all of them, and little enough for thousands of sessions.
+const COMMON_ROOM: usize = 16 * 1024;
+
 #[derive(Clone, Copy)]
 pub(crate) struct Room {
     pending_calls: u32,
@@ -153,6 +156,13 @@ impl<T, I> Session<T, I> {
         }
         if let Some(routes) = &mut self.routes {
             routes.pop_front();
+        }
+    }
+
+    /// Every frame has been passed on: the room of an uncommonly long one is given back.
+    pub(crate) fn give_back_room(&mut self) {
+        if self.outbox.capacity() > COMMON_ROOM {
+            self.outbox.trim();
         }
     }
 

@@ -117,9 +117,14 @@ fn pages_from_elsewhere_are_refused() {
 #[test]
 fn too_many_connections_are_closed() {
     let mut house = House::with(|config| config.connections = 2);
-    let conns = [house.connect(), house.connect(), house.connect()];
-    assert!(house.is_open(conns[0]) && house.is_open(conns[1]) && !house.is_open(conns[2]));
-    house.hang_up(conns[0]);
+    let (headers, request) = modern(1, "tools/call", r#""name":"slow""#);
+    let busy = [house.connect(), house.connect()];
+    for conn in busy {
+        house.write(conn, post(&headers, &request).as_bytes());
+    }
+    let third = house.connect();
+    assert!(house.is_open(busy[0]) && house.is_open(busy[1]) && !house.is_open(third));
+    house.answer_slow();
     let fourth = house.connect();
-    assert!(house.is_open(fourth));
+    assert!(!house.is_open(busy[0]) && house.is_open(busy[1]) && house.is_open(fourth), "one that is idle makes room");
 }

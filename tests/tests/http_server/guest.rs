@@ -73,14 +73,21 @@ impl House {
         conn
     }
 
-    /// Writes bytes to a connection, as many at once as fit.
-    pub(crate) fn write(&mut self, conn: ConnId, bytes: &[u8]) {
+    pub(crate) fn connect_from(&mut self, client: [u8; 4]) -> ConnId {
+        let conn = self.server.accept_from(Some(client.into()), self.now);
+        self.written.insert(conn, Vec::new());
+        self.settle();
+        conn
+    }
+
+    /// Writes bytes to a connection, as many at once as fit; returns what the server does not read.
+    pub(crate) fn write<'a>(&mut self, conn: ConnId, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while !rest.is_empty() {
             let space = self.server.read_buf(conn);
             let count = rest.len().min(space.len()).min(self.chunk);
             if count == 0 {
-                return;
+                return rest;
             }
             space[..count].copy_from_slice(&rest[..count]);
             self.record(conn, Direction::ToServer, &rest[..count]);
@@ -88,6 +95,7 @@ impl House {
             rest = &rest[count..];
             self.settle();
         }
+        rest
     }
 
     /// The client is gone.
@@ -180,6 +188,11 @@ impl House {
         String::from_utf8(std::mem::take(self.written.get_mut(&conn).unwrap())).unwrap()
     }
 
+    /// How much waits for a client.
+    pub(crate) fn unwritten(&self, conn: ConnId) -> usize {
+        self.server.write_buf(conn).len()
+    }
+
     pub(crate) fn is_open(&self, conn: ConnId) -> bool {
         !self.gone.contains(&conn)
     }
@@ -202,6 +215,12 @@ impl House {
         let conn = self.connect();
         self.write(conn, post(headers, body).as_bytes());
         self.read(conn)
+    }
+
+    /// A modern call of a tool on a connection of its own, and what comes of it.
+    pub(crate) fn call(&mut self, tool: &str) -> String {
+        let (headers, body) = modern(1, "tools/call", &format!(r#""name":"{tool}""#));
+        self.post(&headers, &body)
     }
 
     /// Begins a legacy session and returns its id.

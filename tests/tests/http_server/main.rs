@@ -1,6 +1,7 @@
 //! The HTTP server, driven by hand: what a client writes, byte for byte, and what it gets.
 
 mod bad_clients;
+mod crowds;
 mod guest;
 mod legacy;
 mod modern;

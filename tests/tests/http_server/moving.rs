@@ -123,11 +123,8 @@ fn outcome(seed: u64, looks: Looks) -> Vec<(usize, Vec<u8>)> {
         match random.between(0, 3) {
             0 | 1 => {
                 let filler = "f".repeat([10, 300, 3_000, 90_000][random.between(0, 3) as usize]);
-                let (headers, body) = modern(
-                    id as u32,
-                    "tools/call",
-                    &format!(r#""name":"work","arguments":{{"filler":"{filler}"}}"#),
-                );
+                let (headers, body) =
+                    modern(id as u32, "tools/call", &format!(r#""name":"work","arguments":{{"filler":"{filler}"}}"#));
                 town.conns.get_mut(&conn).unwrap().sent.extend(post(&headers, &body).bytes());
             }
             2 => town.answer([10, 100_000][random.between(0, 1) as usize]),
@@ -152,7 +149,10 @@ fn outcome(seed: u64, looks: Looks) -> Vec<(usize, Vec<u8>)> {
 fn those_who_look_where_they_are_told_miss_nothing() {
     for seed in 0..60 {
         let all = outcome(seed, Looks::AtEverything);
-        assert!(all.iter().all(|(unread, _)| *unread == 0), "seed {seed}: whoever looks at everything reads everything");
+        assert!(
+            all.iter().all(|(unread, _)| *unread == 0),
+            "seed {seed}: whoever looks at everything reads everything"
+        );
         assert!(all == outcome(seed, Looks::WhereTold), "seed {seed}: something was not told");
     }
 }

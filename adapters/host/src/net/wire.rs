@@ -18,7 +18,7 @@
 //! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct Wire {
     stage: Stage,
     /// For connections of our own.
     dialled: Option<Box<Dialled>>,
+    /// Where the client is whose connection was accepted, if that is an address.
+    client: Option<IpAddr>,
     /// Whether the peer has said its last word.
     read_over: bool,
     /// Whether the peer takes nothing any more; what there is to write is dropped.
@@ -106,6 +108,7 @@ impl Wire {
         Self {
             stage: Stage::Dialing(Box::new(dialing)),
             dialled: Some(Box::new(dialled)),
+            client: None,
             read_over: false,
             write_over: false,
         }
@@ -119,7 +122,10 @@ impl Wire {
     pub(crate) fn accepted_tcp(stream: TcpStream, tls: Option<&ServerTls>) -> io::Result<Self> {
         // Messages are whole when they are written; waiting for more to send would only delay them.
         stream.set_nodelay(true)?;
-        Self::accepted(stream.into(), tls)
+        let client = stream.peer_addr()?.ip().to_canonical();
+        let mut wire = Self::accepted(stream.into(), tls)?;
+        wire.client = Some(client);
+        Ok(wire)
     }
 
     /// A connection that was accepted on a Unix socket.
@@ -134,7 +140,12 @@ impl Wire {
     fn accepted(descriptor: OwnedFd, tls: Option<&ServerTls>) -> io::Result<Self> {
         prepare(&descriptor)?;
         let stream = Stream::accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
-        Ok(Self { stage: Stage::Open(stream), dialled: None, read_over: false, write_over: false })
+        Ok(Self { stage: Stage::Open(stream), dialled: None, client: None, read_over: false, write_over: false })
+    }
+
+    /// Where the client is whose connection was accepted.
+    pub(crate) fn client(&self) -> Option<IpAddr> {
+        self.client
     }
 
     /// What to wait for. There is nothing while a name is being looked up, nor when all is over.

@@ -54,7 +54,12 @@ pub(super) struct BodyDecoder {
     state: State,
     /// Bytes of the line before the chunk, or of the trailers, so far.
     counted: usize,
+    /// Bytes that chunks had to say about themselves, beyond what they carried.
+    surplus: usize,
 }
+
+/// What the line before a chunk is free to take: sizes up to 4 GiB.
+const FREE_LINE_BYTES: usize = 8;
 
 /// What [`BodyDecoder::next`] found.
 #[derive(Debug, PartialEq, Eq)]
@@ -117,7 +122,7 @@ impl BodyDecoder {
             Framing::Chunked => State::Chunked(Chunked::SizeStart),
             Framing::UntilClose => State::UntilClose,
         };
-        Self { state, counted: 0 }
+        Self { state, counted: 0, surplus: 0 }
     }
 
     /// Looks for the next piece in `unread`. Returns how many bytes are done with, and the piece.
@@ -135,14 +140,22 @@ impl BodyDecoder {
                 State::Length(left) | State::Chunked(Chunked::Data(left)) => {
                     let count = usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
                     *left -= count as u64;
+                    self.surplus = self.surplus.saturating_sub(count);
                     if self.state == State::Chunked(Chunked::Data(0)) {
                         self.state = State::Chunked(Chunked::DataReturn);
                     }
                     return Ok((consumed + count, Some(Piece::Bytes(consumed..consumed + count))));
                 }
                 State::Chunked(chunked) => {
+                    let line = self.counted;
                     *chunked = chunked.step(rest[0], &mut self.counted, bounds)?;
                     consumed += 1;
+                    if matches!(chunked, Chunked::Data(_)) {
+                        self.surplus += line.saturating_sub(FREE_LINE_BYTES);
+                        if self.surplus > bounds.chunk_surplus_bytes {
+                            return Err(HttpFault::ChunkLinesTooLong);
+                        }
+                    }
                 }
             }
         }

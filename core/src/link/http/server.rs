@@ -7,6 +7,7 @@ mod admission;
 mod config;
 mod connection;
 mod front;
+mod memory;
 mod mirrored;
 mod posts;
 mod sessions;
@@ -15,11 +16,12 @@ mod streams;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
+use core::net::IpAddr;
 use core::time::Duration;
 
 pub use config::HttpServerConfig;
 use front::Front;
-use sessions::{STATELESS, Sessions};
+use sessions::{LegacySession, STATELESS, Sessions};
 use streams::StreamId;
 
 use crate::entropy::{Entropy, Seed};
@@ -113,8 +115,14 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// A client has connected: the name of its connection. One that is too many is closed at once.
     pub fn accept(&mut self, now: Instant) -> ConnId {
+        self.accept_from(None, now)
+    }
+
+    /// The same, where it is known whose connection it is: when there is no room for all, those who take up the most have
+    /// to make some.
+    pub fn accept_from(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         self.now = now;
-        self.front.accept(now)
+        self.front.accept(client, now)
     }
 
     /// What is offered. Clients that want to know are told of changes.
@@ -220,10 +228,12 @@ impl<T, H: Clone> HttpServer<T, H> {
             }
             events.push_back(Told::Queued(queued));
         }
+        server.session.give_back_room();
         for frame in unheard {
             self.tell_session(name, &frame);
         }
-        self.sessions.arm(name, self.front.config.session_idle);
+        let config = &self.front.config;
+        self.sessions.arm(name, config.session_idle, config.fresh_session_timeout);
     }
 
     /// Sends what belongs to no request, or keeps it until the client listens.
@@ -242,6 +252,22 @@ impl<T, H: Clone> HttpServer<T, H> {
         let changes = Arc::make_mut(&mut self.offer).take_changes();
         let offer = self.offer.clone();
         self.each(None, |server| server.renew(offer.clone(), changes));
+    }
+
+    /// Whether one more session can begin. Those that nobody has come back to make room first, then those that have been
+    /// idle for longest.
+    fn has_place_for_session(&mut self) -> bool {
+        let (most, most_fresh) = (self.front.config.sessions, self.front.config.fresh_sessions);
+        let mut made = self.sessions.fresh < most_fresh;
+        if !made || self.sessions.len() >= most {
+            let fresh = self.sessions.least_deserving(|session| session.fresh);
+            let idle = || self.sessions.least_deserving(|session| !is_used(session, &self.front));
+            if let Some(name) = fresh.or_else(idle) {
+                self.end_session(name, CloseReason::PeerClosed);
+                made = true;
+            }
+        }
+        made && self.sessions.len() < most
     }
 
     fn end_session(&mut self, name: u32, reason: CloseReason) {
@@ -283,6 +309,12 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
         self.front.finish_all();
     }
+}
+
+/// Whether a client listens, or something that it asked is not answered.
+fn is_used<T, H: Clone>(session: &LegacySession<T, H>, front: &Front) -> bool {
+    let listens = session.standalone.is_some_and(|stream| front.is_attached(stream));
+    listens || !session.server.is_idle()
 }
 
 /// Puts a frame on the stream of its request.
@@ -353,7 +385,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
 
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.front.filled(conn, count);
+        self.front.filled(conn, count, now);
     }
 
     fn read_eof(&mut self, conn: ConnId, now: Instant) {
@@ -383,13 +415,13 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.now = now;
         self.front.handle_timeout(now);
         while let Some(name) = self.sessions.due(now) {
-            let idle = self.front.config.session_idle;
             let Some(session) = self.sessions.legacy(name) else { continue };
-            let listens = session.standalone.is_some_and(|stream| self.front.is_attached(stream));
-            if listens || !session.server.is_idle() {
+            if is_used(session, &self.front) {
                 session.seen = now;
             }
-            if session.seen + idle <= now {
+            let config = &self.front.config;
+            let patience = if session.fresh { config.fresh_session_timeout } else { config.session_idle };
+            if session.seen + patience <= now {
                 self.end_session(name, CloseReason::PeerClosed);
                 continue;
             }
@@ -413,6 +445,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
         self.lent = None;
         self.spread_changes();
+        self.front.relieve_if_short(self.now);
         loop {
             self.drain();
             if let Some(conn) = self.front.next_done() {

@@ -158,6 +158,7 @@ const TIGHT: Bounds = Bounds {
     head_bytes: 90,
     headers: 3,
     chunk_line_bytes: 6,
+    chunk_surplus_bytes: 16,
     trailer_bytes: 14,
     interim_responses: 2,
 };

@@ -251,6 +251,25 @@ fn chunk_lines_and_trailers_at_and_beyond_their_bounds() {
 }
 
 #[test]
+fn chunks_that_say_more_than_they_carry() {
+    let bounds = Bounds { chunk_surplus_bytes: 4, ..Bounds::default() };
+    let refused = |chunks: &str| {
+        let body = alloc::format!("{chunks}0\r\n\r\n");
+        refusal(bounds, &alloc::format!("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n{body}"))
+    };
+    let fault = Some(HttpFault::ChunkLinesTooLong);
+    assert_eq!(refused("1;3456789012\r\na\r\n"), None, "as much as there may be");
+    assert_eq!(refused("1;34567890123\r\na\r\n"), fault);
+    assert_eq!(
+        refused("1;345678901\r\na\r\n1;3456789\r\na\r\n1;34567890\r\na\r\n"),
+        None,
+        "what they carry is taken off"
+    );
+    assert_eq!(refused("1;345678901\r\na\r\n1;34567890\r\na\r\n1;34567890\r\na\r\n1;34567890\r\na\r\n"), fault);
+    assert_eq!(refused(&"8;345678\r\nabcdefgh\r\n".repeat(1000)), None, "short lines are free");
+}
+
+#[test]
 fn blank_lines_and_interim_responses_at_and_beyond_their_bounds() {
     let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
     let blank = |count: usize| refusal(Bounds::default(), &("\r\n".repeat(count) + request));

@@ -65,6 +65,11 @@ pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: u
         Verb::Post if !head.headers.content_type_is("application/json") => {
             Err(Refusal::new(415, "the body must be application/json"))
         }
+        Verb::Post
+            if head.headers.get("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) =>
+        {
+            Err(Refusal::new(415, "the body must not be encoded; Content-Encoding is not supported"))
+        }
         Verb::Post if !(json && events) => {
             Err(Refusal::new(406, "the client must accept both application/json and text/event-stream"))
         }
@@ -84,7 +89,8 @@ fn check_host(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Refus
 }
 
 fn check_origin(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Refusal> {
-    let refused = || Err(Refusal::new(403, "pages of this Origin may not call this server"));
+    let refused =
+        || Err(Refusal::new(403, "pages of this Origin may not call this server; it is not in allowed_origins"));
     let origin = match head.headers.only("origin") {
         Ok(None) => return Ok(()),
         Ok(Some(origin)) => origin,
@@ -95,10 +101,8 @@ fn check_origin(head: &RequestHead, config: &HttpServerConfig) -> Result<(), Ref
         (None, Some(hosts)) => origin
             .split_once("://")
             .is_some_and(|(_, host)| hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(without_port(host)))),
-        (None, None) => {
-            let host = head.headers.get("host").unwrap_or_default();
-            origin.split_once("://").is_some_and(|(_, asked)| asked.eq_ignore_ascii_case(host))
-        }
+        // Where any name is good, a page whose own name was made to lead here (DNS rebinding) cannot be told from others.
+        (None, None) => false,
     };
     if allowed { Ok(()) } else { refused() }
 }
@@ -185,6 +189,13 @@ mod tests {
         assert_eq!(with("PUT /mcp", "X: y"), 405);
         assert_eq!(with("DELETE /mcp", "X: y"), 200);
         assert_eq!(with("POST /mcp", "Content-Type: text/plain\r\nAccept: */*"), 415);
+        let encoded = |coding: &str| {
+            with(
+                "POST /mcp",
+                &alloc::format!("Content-Type: application/json\r\nAccept: */*\r\nContent-Encoding: {coding}"),
+            )
+        };
+        assert_eq!((encoded("gzip"), encoded("identity, br"), encoded("Identity")), (415, 415, 200));
         assert_eq!(with("POST /mcp", "Content-Type: application/json\r\nAccept: application/json"), 406);
         assert_eq!(with("POST /mcp", "Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 101"), 413);
         assert_eq!(with("POST /mcp", "Content-Type: application/json\r\nAccept: */*\r\nContent-Length: 100"), 200);

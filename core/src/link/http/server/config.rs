@@ -23,7 +23,7 @@ pub struct HttpServerConfig {
     /// else's DNS points here (rebinding) is then of no use to a page in a browser.
     pub allowed_hosts: Option<Vec<String>>,
     /// The origins whose pages may call the server, as browsers write them; requests without `Origin` are not from
-    /// pages. `None` for those on the allowed hosts, or, if all hosts are allowed, for pages of the host that is asked.
+    /// pages. `None` for those on the allowed hosts; if all hosts are allowed, that is for none.
     pub allowed_origins: Option<Vec<String>>,
     /// Whether answers are JSON as long as nothing else has to be said first. Otherwise they are always streams.
     pub json_answers: bool,
@@ -33,10 +33,22 @@ pub struct HttpServerConfig {
     pub heartbeat: Duration,
     /// How long a client should wait before it resumes a stream that broke (2025-11-25).
     pub retry: Duration,
-    /// Connections at a time. Beyond it new ones are closed at once.
+    /// Bytes of memory for all clients together: what they send, what waits for them, what is kept for them. When it is
+    /// used up, clients that need much are not read until there is room, are refused with 503 and `Retry-After`, or, if
+    /// they neither send nor take anything, are closed; an eighth is left to small requests and answers. What handlers
+    /// hold is not counted.
+    pub memory_bytes: usize,
+    /// Connections at a time. Beyond it those that have been idle for longest make room, of the client with the most
+    /// first; if none is idle, new ones are closed at once.
     pub connections: usize,
-    /// Legacy sessions at a time. Beyond it `initialize` is answered with 503.
+    /// Legacy sessions at a time. Beyond it those that have been idle for longest make room, of the client with the most
+    /// first; if none is idle, `initialize` is answered with 503.
     pub sessions: usize,
+    /// Legacy sessions at a time whose clients have not been heard of since `initialize`. Beyond it the oldest make room.
+    /// Real clients come back at once, so a few are enough for very many.
+    pub fresh_sessions: usize,
+    /// How long a client may take to come back after `initialize`.
+    pub fresh_session_timeout: Duration,
     /// How long a legacy session may be idle, with no connection open, before it ends.
     pub session_idle: Duration,
     /// How long a client may take to send the head of a request; that of the first one from when it connected, with the
@@ -76,8 +88,11 @@ impl HttpServerConfig {
             stream_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(15),
             retry: Duration::from_secs(1),
+            memory_bytes: 256 * 1024 * 1024,
             connections: 20_000,
             sessions: 10_000,
+            fresh_sessions: 1_000,
+            fresh_session_timeout: Duration::from_secs(60),
             session_idle: Duration::from_secs(30 * 60),
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(60),

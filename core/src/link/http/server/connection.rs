@@ -2,10 +2,12 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::net::IpAddr;
 use core::time::Duration;
 
 use super::admission::{Refusal, Verb, admit};
 use super::config::HttpServerConfig;
+use super::memory::SMALL;
 use super::streams::StreamId;
 use crate::buffer::{Cursor, Outbox, ReadBuffer};
 use crate::codec::http1::{
@@ -24,6 +26,12 @@ const FIRST_PROBE: Duration = Duration::from_millis(25);
 /// What a client has to take of its answers within the write timeout, if not all of them: two kilobytes a second, by
 /// default. Whoever takes a byte now and then would hold the memory of a long answer for years.
 const ENOUGH: usize = 64 * 1024;
+
+/// What a body gets to begin with, if it needs as much.
+const FIRST_ROOM: usize = SMALL;
+
+/// What is said to those for whom there is none.
+pub(super) const NO_MEMORY: &str = "the server has no memory left for this; try again later";
 
 /// What the head of an answer takes, mostly.
 const HEAD_BYTES: usize = 160;
@@ -53,6 +61,16 @@ pub(super) struct Connection {
     pub(super) told: bool,
     /// Whether the driver was told not to read, so that it has to be told when there is room again.
     pub(super) held_back: bool,
+    /// Whether it is in the queue of those that wait for memory.
+    pub(super) waits_for_memory: bool,
+    /// What is counted as its memory.
+    pub(super) counted: usize,
+    /// Bytes of the request that is being dealt with.
+    in_hand: usize,
+    /// When a byte last came or went.
+    pub(super) moved: Instant,
+    /// Whose it is, if that is known.
+    pub(super) client: Option<IpAddr>,
     /// The timer that is set for this connection.
     pub(super) armed: Option<Instant>,
 }
@@ -100,7 +118,7 @@ pub(super) enum Overdue {
 }
 
 impl Connection {
-    pub(super) fn new(config: &HttpServerConfig, now: Instant) -> Self {
+    pub(super) fn new(config: &HttpServerConfig, client: Option<IpAddr>, now: Instant) -> Self {
         Self {
             inbox: ReadBuffer::default(),
             cursor: 0,
@@ -117,13 +135,19 @@ impl Connection {
             probing: None,
             told: false,
             held_back: false,
+            waits_for_memory: false,
+            counted: 0,
+            in_hand: 0,
+            moved: now,
+            client,
             armed: None,
         }
     }
 
-    /// Room for what comes, if there is some.
-    pub(super) fn space(&mut self, config: &HttpServerConfig) -> &mut [u8] {
-        self.inbox.space(&mut self.cursor, most_unread(config))
+    /// Room for what comes, but not for more than this at a time.
+    pub(super) fn space(&mut self, config: &HttpServerConfig, most: usize) -> &mut [u8] {
+        let most = most.max(self.inbox.capacity());
+        self.inbox.space(&mut self.cursor, most_unread(config).min(most))
     }
 
     /// Whether there is room for what comes. While an answer is due, a client that sends more is read only so far, but it
@@ -133,8 +157,60 @@ impl Connection {
         !over && self.inbox.unread(self.cursor).len() < most_unread(config)
     }
 
-    pub(super) fn filled(&mut self, count: usize) {
+    pub(super) fn filled(&mut self, count: usize, now: Instant) {
         self.inbox.filled(count);
+        self.moved = now;
+    }
+
+    /// The memory that it takes.
+    pub(super) fn holds(&self) -> usize {
+        let body = if let Phase::Body { body, .. } = &self.phase { body.capacity() } else { 0 };
+        self.inbox.capacity() + self.outbox.capacity() + body + self.in_hand
+    }
+
+    /// How much memory it will take to read on. A body of which little has come is looked at as a whole: whoever waits for
+    /// memory from the beginning holds none that others wait for.
+    pub(super) fn expected(&self) -> usize {
+        let Phase::Body { head, body, .. } = &self.phase else { return 0 };
+        match head.framing {
+            Framing::Length(length) if body.len() <= SMALL => {
+                usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(body.capacity())
+            }
+            framing if body.len() == body.capacity() => room(body, 1, framing) - body.capacity(),
+            _ => 0,
+        }
+    }
+
+    /// Takes over the memory of the request that is being dealt with.
+    pub(super) fn take_in_hand(&mut self) -> usize {
+        core::mem::take(&mut self.in_hand)
+    }
+
+    /// Since when it is up to the client to move something, if it is.
+    pub(super) fn waits_since(&self) -> Option<Instant> {
+        match (self.stuck_since, &self.phase) {
+            (Some(since), _) => Some(since.max(self.moved)),
+            (None, Phase::Answering { .. }) => None,
+            (None, _) => Some(self.moved),
+        }
+    }
+
+    /// Whether a request has begun to come, and nothing else is the matter.
+    pub(super) fn is_half_asked(&self) -> bool {
+        self.outbox.len() == 0 && matches!(self.phase, Phase::Head | Phase::Body { .. })
+    }
+
+    /// Refuses a request that has not come as a whole, and will not.
+    pub(super) fn turn_away(&mut self, refusal: &Refusal, now: Instant) {
+        self.keep_alive = false;
+        self.answer_refusal(refusal, now);
+        self.inbox = ReadBuffer::default();
+        self.cursor = 0;
+    }
+
+    /// Whether it could be closed without harm: nothing is asked, and nothing is to be written.
+    pub(super) fn is_idle(&self) -> bool {
+        self.outbox.len() == 0 && matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head)
     }
 
     pub(super) fn unwritten(&self) -> &[u8] {
@@ -144,6 +220,7 @@ impl Connection {
     pub(super) fn wrote(&mut self, count: usize, now: Instant) {
         self.outbox.wrote(count);
         self.taken += count;
+        self.moved = now;
         if self.outbox.len() == 0 {
             self.stuck_since = None;
             self.taken = 0;
@@ -211,19 +288,18 @@ impl Connection {
                         let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
                         self.stuck_since.get_or_insert(now);
                     }
-                    let body = match head.framing {
-                        // What a client announces is not taken at its word.
-                        Framing::Length(length) => Vec::with_capacity(length.min(64 * 1024) as usize),
-                        _ => Vec::new(),
-                    };
-                    self.enter(Phase::Body { head: Box::new(head), verb, body }, now);
+                    self.enter(Phase::Body { head: Box::new(head), verb, body: Vec::new() }, now);
                 }
                 Some(Frame::Body(part)) => {
-                    let Phase::Body { body, .. } = &mut self.phase else { continue };
+                    let Phase::Body { head, body, .. } = &mut self.phase else { continue };
                     let part = &self.inbox.unread(range)[part];
                     if body.len() + part.len() > most_bytes {
                         let detail = alloc::format!("a message may have {most_bytes} bytes");
                         return Some(self.refuse(Refusal::new(413, detail)));
+                    }
+                    let room = room(body, part.len(), head.framing);
+                    if body.try_reserve_exact(room - body.len()).is_err() {
+                        return Some(self.refuse(Refusal::new(503, NO_MEMORY)));
                     }
                     body.extend_from_slice(part);
                 }
@@ -235,6 +311,7 @@ impl Connection {
                     let answering = Phase::Answering { stream: None, events: false };
                     if let Phase::Body { head, verb, body } = core::mem::replace(&mut self.phase, answering) {
                         self.since = now;
+                        self.in_hand = body.len();
                         return Some(Arrival::Request { head, verb, body });
                     }
                 }
@@ -267,8 +344,9 @@ impl Connection {
             body => Framing::Length(body.map_or(0, <[u8]>::len) as u64),
         };
         let kind = body.map(|_| ("Content-Type", "application/json"));
+        let later = (status == 503).then_some(("Retry-After", "1"));
         let close = (!self.keep_alive).then_some(("Connection", "close"));
-        let headers = headers.iter().copied().chain(kind).chain(close);
+        let headers = headers.iter().copied().chain(kind).chain(later).chain(close);
         self.outbox.tail().reserve(HEAD_BYTES + body.map_or(0, <[u8]>::len));
         let written = write_response(self.outbox.tail(), status, headers, framing);
         debug_assert!(written.is_ok(), "{written:?}");
@@ -344,6 +422,7 @@ impl Connection {
     }
 
     fn finish(&mut self, now: Instant) {
+        self.in_hand = 0;
         self.stuck_since.get_or_insert(now);
         self.enter(if self.keep_alive { Phase::Waiting } else { Phase::Closing }, now);
     }
@@ -407,8 +486,11 @@ impl Connection {
         match &self.phase {
             Phase::Fresh | Phase::Waiting => Overdue::Close,
             Phase::Head | Phase::Body { .. } => {
-                self.keep_alive = false;
-                self.answer_refusal(&Refusal::new(408, "the request did not come in time"), now);
+                let refusal = match self.waits_for_memory {
+                    true => Refusal::new(503, NO_MEMORY),
+                    false => Refusal::new(408, "the request did not come in time"),
+                };
+                self.turn_away(&refusal, now);
                 Overdue::Nothing
             }
             Phase::Answering { stream: Some(stream), .. } => {
@@ -418,6 +500,21 @@ impl Connection {
             Phase::Answering { stream: None, .. } | Phase::Closing => Overdue::Nothing,
         }
     }
+}
+
+/// The room that a body gets for its next part. What a client announces is not taken at its word: it gets twice what it
+/// has sent so far, and no more than it needs.
+fn room(body: &Vec<u8>, more: usize, framing: Framing) -> usize {
+    let least = body.len() + more;
+    if least <= body.capacity() {
+        return body.capacity();
+    }
+    let twice = body.capacity() * 2;
+    let wanted = match framing {
+        Framing::Length(length) => twice.max(FIRST_ROOM).min(usize::try_from(length).unwrap_or(usize::MAX)),
+        _ => twice,
+    };
+    wanted.max(least)
 }
 
 /// A head has to be there as a whole to be read, and one just beyond the limit to be refused.

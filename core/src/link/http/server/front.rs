@@ -1,20 +1,25 @@
-//! The side of the server that faces the network: connections and their timers here, the streams on them in `streaming`.
-//! It knows which message goes where, not what it says.
+//! The side of the server that faces the network: connections and their timers here, the streams on them in `streaming`,
+//! who has to go when there is no room for all in `crowding`. It knows which message goes where, not what it says.
 
+mod crowding;
 mod streaming;
+
+pub(super) use crowding::least_deserving;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use super::admission::Refusal;
 use super::config::HttpServerConfig;
 use super::connection::{Arrival, Connection, Overdue};
+use super::memory::{Memory, SMALL, Waiting};
 use super::streams::{Stream, StreamId};
 use crate::limits::Limits;
 use crate::machine::ConnId;
 use crate::session::RequestKey;
-use crate::time::Instant;
+use crate::time::{Instant, earliest};
 
 pub(super) struct Front {
     pub(super) config: HttpServerConfig,
@@ -26,6 +31,7 @@ pub(super) struct Front {
     finished: BTreeMap<u32, VecDeque<StreamId>>,
     /// Bytes of events that are kept for clients that come back.
     kept_bytes: usize,
+    memory: Memory,
     timers: BTreeSet<(Instant, ConnId)>,
     /// Connections with bytes that nobody has looked at.
     ready: VecDeque<ConnId>,
@@ -43,6 +49,7 @@ pub(super) struct Front {
 impl Front {
     pub(super) fn new(config: HttpServerConfig, limits: &Limits) -> Self {
         Self {
+            memory: Memory::new(config.memory_bytes),
             config,
             most_bytes: limits.message_bytes,
             connections: BTreeMap::new(),
@@ -62,25 +69,26 @@ impl Front {
     }
 
     /// A client has connected.
-    pub(super) fn accept(&mut self, now: Instant) -> ConnId {
+    pub(super) fn accept(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         // Names come round again after four billion, and a listener may live that long.
         while self.connections.contains_key(&ConnId(self.next_conn)) {
             self.next_conn = self.next_conn.wrapping_add(1);
         }
         let conn = ConnId(self.next_conn);
         self.next_conn = self.next_conn.wrapping_add(1);
-        if self.draining || self.connections.len() >= self.config.connections {
+        if self.draining || !self.has_place() {
             self.done.push_back(conn);
             return conn;
         }
-        self.connections.insert(conn, Box::new(Connection::new(&self.config, now)));
+        self.connections.insert(conn, Box::new(Connection::new(&self.config, client, now)));
         self.arm(conn);
         conn
     }
 
     pub(super) fn space(&mut self, conn: ConnId) -> &mut [u8] {
+        let most = if self.memory.is_short() { SMALL } else { usize::MAX };
         match self.reads(conn) {
-            true => self.connections.get_mut(&conn).map_or(&mut [], |connection| connection.space(&self.config)),
+            true => self.connections.get_mut(&conn).map_or(&mut [], |connection| connection.space(&self.config, most)),
             false => &mut [],
         }
     }
@@ -88,16 +96,33 @@ impl Front {
     /// Whether there is room for what comes. Whoever is told that there is none hears of it when there is.
     pub(super) fn reads(&mut self, conn: ConnId) -> bool {
         let Some(connection) = self.connections.get_mut(&conn) else { return false };
-        let reads = connection.reads(&self.config);
-        connection.held_back = !reads;
-        reads
+        let (wants, held, expected) = (connection.reads(&self.config), connection.counted, connection.expected());
+        let fits = self.memory.has_room(held, expected);
+        connection.held_back = !(wants && fits);
+        if wants && !fits && !core::mem::replace(&mut connection.waits_for_memory, true) {
+            self.memory.wait(Waiting { conn, held, more: expected });
+        }
+        wants && fits
     }
 
-    pub(super) fn filled(&mut self, conn: ConnId, count: usize) {
+    pub(super) fn filled(&mut self, conn: ConnId, count: usize, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&conn) {
-            connection.filled(count);
+            connection.filled(count, now);
             self.ready.push_back(conn);
+            self.recount(conn);
         }
+    }
+
+    /// Counts the memory of a connection anew.
+    fn recount(&mut self, conn: ConnId) {
+        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let holds = connection.holds();
+        self.memory.recount(core::mem::replace(&mut connection.counted, holds), holds);
+    }
+
+    /// Whose connection it is, if that is known.
+    pub(super) fn client_of(&self, conn: ConnId) -> Option<IpAddr> {
+        self.connections.get(&conn).and_then(|connection| connection.client)
     }
 
     pub(super) fn unwritten(&self, conn: ConnId) -> &[u8] {
@@ -107,10 +132,11 @@ impl Front {
     pub(super) fn wrote(&mut self, conn: ConnId, count: usize, now: Instant) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         connection.wrote(count, now);
-        match connection.is_over() {
-            true => self.close(conn),
-            false => self.arm(conn),
+        if connection.is_over() {
+            return self.close(conn);
         }
+        self.recount(conn);
+        self.arm(conn);
     }
 
     /// The client sends nothing more. What it has sent is still looked at.
@@ -130,6 +156,7 @@ impl Front {
     /// The connection is gone.
     fn lost(&mut self, conn: ConnId) {
         let Some(connection) = self.connections.remove(&conn) else { return };
+        self.memory.recount(connection.counted, 0);
         if let Some(armed) = connection.armed {
             self.timers.remove(&(armed, conn));
         }
@@ -149,6 +176,7 @@ impl Front {
             let Some(connection) = self.connections.get_mut(&conn) else { continue };
             let arrival = connection.next(&self.config, self.most_bytes, now);
             let ended = connection.ended;
+            self.recount(conn);
             self.tell_driver(conn);
             self.arm(conn);
             match arrival {
@@ -169,6 +197,7 @@ impl Front {
     fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Connection)) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         act(connection);
+        self.recount(conn);
         self.tell_driver(conn);
         let Some(connection) = self.connections.get(&conn) else { return };
         if connection.overflows(&self.config) {
@@ -187,7 +216,8 @@ impl Front {
     fn tell_driver(&mut self, conn: ConnId) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let writes = !connection.told && !connection.unwritten().is_empty();
-        let reads = connection.held_back && connection.reads(&self.config);
+        // One that waits for memory is told when there is some.
+        let reads = connection.held_back && !connection.waits_for_memory && connection.reads(&self.config);
         if writes || reads {
             connection.told |= writes;
             connection.held_back &= !reads;
@@ -196,7 +226,16 @@ impl Front {
     }
 
     pub(super) fn next_to_move(&mut self) -> Option<ConnId> {
-        self.moving.pop_front()
+        self.moving.pop_front().or_else(|| self.next_with_memory())
+    }
+
+    /// A connection that has waited for memory and can be read now.
+    fn next_with_memory(&mut self) -> Option<ConnId> {
+        let conn = self.memory.next_with_room(|conn| !self.connections.contains_key(&conn))?;
+        if let Some(connection) = self.connections.get_mut(&conn) {
+            connection.waits_for_memory = false;
+        }
+        Some(conn)
     }
 
     pub(super) fn answer(
@@ -230,7 +269,7 @@ impl Front {
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.timers.first().map(|&(deadline, _)| deadline)
+        earliest(self.timers.first().map(|&(deadline, _)| deadline), self.memory.deadline())
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {

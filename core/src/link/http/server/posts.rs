@@ -131,10 +131,11 @@ impl<T, H: Clone> HttpServer<T, H> {
         params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
         let Ok(Parsed::Message(Message::Request { id, method, .. })) = parsed else { return Ok(()) };
-        if self.sessions.len() >= self.front.config.sessions {
-            return Err(Refusal::new(503, "there are too many sessions"));
+        if !self.has_place_for_session() {
+            return Err(Refusal::new(503, "there are too many sessions, and all are in use; try again later"));
         }
-        let name = self.sessions.begin(self.offer.clone(), &mut self.entropy, self.now);
+        let client = self.front.client_of(conn);
+        let name = self.sessions.begin(self.offer.clone(), client, &mut self.entropy, self.now);
         let stream = self.front.open_stream(conn, name, None, false);
         if let Some(session) = self.sessions.legacy(name) {
             self.front.announce(stream, &session.id);
@@ -251,9 +252,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         };
         let name = self.sessions.find(id);
         let name = name.ok_or_else(|| Refusal::new(404, "there is no such session; send initialize to begin one"))?;
-        if let Some(session) = self.sessions.legacy(name) {
-            session.seen = self.now;
-        }
+        self.sessions.heard(name, self.now);
         Ok(Some(name))
     }
 

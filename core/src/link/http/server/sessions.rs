@@ -5,8 +5,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Write as _;
+use core::net::IpAddr;
 use core::time::Duration;
 
+use super::front::least_deserving;
 use super::streams::StreamId;
 use crate::entropy::Entropy;
 use crate::server::{Offer, Server};
@@ -21,6 +23,8 @@ pub(super) struct Sessions<T, H> {
     /// By what clients call them.
     ids: BTreeMap<Box<str>, u32>,
     timers: BTreeSet<(Instant, u32)>,
+    /// How many there are whose clients have not been heard of since they began them.
+    pub(super) fresh: usize,
     next: u32,
 }
 
@@ -31,6 +35,9 @@ pub(super) struct LegacySession<T, H> {
     pub(super) standalone: Option<StreamId>,
     /// When the client was last heard of.
     pub(super) seen: Instant,
+    /// Whether it has not been heard of since it began the session.
+    pub(super) fresh: bool,
+    client: Option<IpAddr>,
     armed: Option<Instant>,
 }
 
@@ -39,10 +46,16 @@ impl<T, H: Clone> Sessions<T, H> {
     pub(super) fn new(offer: Arc<Offer<H>>, connections: usize) -> Self {
         let mut stateless = Server::one_of_many(offer, STATELESS, true);
         stateless.session.room.set_incoming_requests(connections);
-        Self { stateless, legacy: BTreeMap::new(), ids: BTreeMap::new(), timers: BTreeSet::new(), next: 1 }
+        Self { stateless, legacy: BTreeMap::new(), ids: BTreeMap::new(), timers: BTreeSet::new(), fresh: 0, next: 1 }
     }
 
-    pub(super) fn begin(&mut self, offer: Arc<Offer<H>>, entropy: &mut Entropy, now: Instant) -> u32 {
+    pub(super) fn begin(
+        &mut self,
+        offer: Arc<Offer<H>>,
+        client: Option<IpAddr>,
+        entropy: &mut Entropy,
+        now: Instant,
+    ) -> u32 {
         // Zero is taken, and after four thousand million sessions the first may still be there.
         while self.next == STATELESS || self.legacy.contains_key(&self.next) {
             self.next = self.next.wrapping_add(1);
@@ -56,17 +69,33 @@ impl<T, H: Clone> Sessions<T, H> {
         let id: Box<str> = id.into();
         self.ids.insert(id.clone(), name);
         let server = Server::one_of_many(offer, name, false);
-        let session = LegacySession { server, id, standalone: None, seen: now, armed: None };
+        let session = LegacySession { server, id, standalone: None, seen: now, fresh: true, client, armed: None };
         self.legacy.insert(name, Box::new(session));
+        self.fresh += 1;
         name
     }
 
     pub(super) fn end(&mut self, name: u32) {
         let Some(session) = self.legacy.remove(&name) else { return };
         self.ids.remove(&session.id);
+        self.fresh -= usize::from(session.fresh);
         if let Some(armed) = session.armed {
             self.timers.remove(&(armed, name));
         }
+    }
+
+    /// The client of a session was heard of.
+    pub(super) fn heard(&mut self, name: u32, now: Instant) {
+        let Some(session) = self.legacy.get_mut(&name) else { return };
+        session.seen = now;
+        self.fresh -= usize::from(core::mem::take(&mut session.fresh));
+    }
+
+    /// The session that is to make room for a new one, among those that may go.
+    pub(super) fn least_deserving(&self, may_go: impl Fn(&LegacySession<T, H>) -> bool) -> Option<u32> {
+        let all = self.legacy.iter().map(|(name, session)| (session.client, session.seen, *name));
+        let may_go = |name: &u32| self.legacy.get(name).is_some_and(|session| may_go(session));
+        least_deserving(all, may_go, 1).pop()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {
@@ -102,9 +131,10 @@ impl<T, H: Clone> Sessions<T, H> {
     }
 
     /// Sets the timer of a session after something happened to it.
-    pub(super) fn arm(&mut self, name: u32, idle: Duration) {
+    pub(super) fn arm(&mut self, name: u32, idle: Duration, fresh: Duration) {
         let Some(session) = self.legacy.get_mut(&name) else { return };
-        let deadline = earliest(session.server.deadline(), Some(session.seen + idle));
+        let patience = if session.fresh { fresh } else { idle };
+        let deadline = earliest(session.server.deadline(), Some(session.seen + patience));
         if session.armed == deadline {
             return;
         }

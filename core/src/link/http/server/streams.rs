@@ -21,6 +21,8 @@ pub(super) struct Stream {
     pub(super) conn: Option<ConnId>,
     /// The requests that are not answered yet.
     pub(super) open: Vec<RequestKey>,
+    /// Bytes of those requests.
+    pub(super) in_hand: usize,
     /// Whether it stays open when there is no open request: what a GET began.
     pub(super) standalone: bool,
     /// Whether its answer may be JSON.

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::super::admission::Refusal;
+use super::super::connection::NO_MEMORY;
 use super::super::streams::{EventLog, Stream, StreamId, parse_event_id};
 use super::Front;
 use crate::codec::sse;
@@ -13,6 +14,9 @@ use crate::session::RequestKey;
 use crate::time::Instant;
 
 const SESSION_HEADER: &str = "Mcp-Session-Id";
+
+/// What an event takes beside its message: its name, the names of its fields, and the chunk that it goes in.
+const EVENT_BYTES: usize = 96;
 
 impl Front {
     /// Opens a stream for the answers to what `conn` asked.
@@ -27,8 +31,14 @@ impl Front {
         self.next_stream += 1;
         let log = (session != 0).then(|| EventLog::new(version));
         let json = self.config.json_answers && !standalone;
-        self.streams.insert(id, Stream { session, conn: Some(conn), standalone, json, log, ..Stream::default() });
-        self.with(conn, |connection| connection.attach(id));
+        let mut in_hand = 0;
+        self.with(conn, |connection| {
+            connection.attach(id);
+            in_hand = connection.take_in_hand();
+        });
+        self.memory.recount(0, in_hand);
+        let stream = Stream { session, conn: Some(conn), standalone, json, log, in_hand, ..Stream::default() };
+        self.streams.insert(id, stream);
         id
     }
 
@@ -101,18 +111,25 @@ impl Front {
 
     /// Sends a message on a stream, or keeps it for when the client comes back.
     pub(in super::super) fn send(&mut self, id: StreamId, message: &[u8], now: Instant) {
+        let waiting = self.streams.get(&id).and_then(|stream| self.connections.get(&stream.conn?));
+        let waiting = waiting.map_or(0, |connection| connection.counted);
+        if !self.has_memory(waiting, message.len(), now) {
+            return self.give_up(id);
+        }
         self.start_events(id, now);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let (most, most_bytes) = (self.config.replay_events, self.config.replay_bytes);
         let event = stream.log.as_mut().map(|log| {
-            self.kept_bytes -= log.bytes();
+            let before = log.bytes();
             let event = log.keep(id, message, most, most_bytes, stream.conn.is_some());
-            self.kept_bytes += log.bytes();
+            self.kept_bytes = self.kept_bytes - before + log.bytes();
+            self.memory.recount(before, log.bytes());
             event
         });
         if let Some(conn) = stream.conn {
             self.with(conn, |connection| {
                 connection.write_events(now, |out| {
+                    out.reserve(message.len() + EVENT_BYTES);
                     let written = sse::write_event(out, None, event.as_deref(), message);
                     debug_assert!(written.is_ok(), "ids are digits");
                 });
@@ -165,6 +182,7 @@ impl Front {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let conn = stream.conn.take();
         let (session, resumable) = (stream.session, stream.log.is_some());
+        self.memory.recount(core::mem::take(&mut stream.in_hand), 0);
         if let Some(conn) = conn {
             self.with(conn, |connection| connection.end_events(now));
         }
@@ -191,14 +209,32 @@ impl Front {
             let own = self.finished.get(&session).is_some_and(|own| own.front().is_some_and(|id| *id != newest));
             let other = || self.finished.keys().copied().find(|other| *other != session);
             let Some(name) = own.then_some(session).or_else(other) else { return };
-            let Some(queue) = self.finished.get_mut(&name) else { return };
-            let oldest = queue.pop_front();
-            if queue.is_empty() {
-                self.finished.remove(&name);
-            }
-            if let Some(oldest) = oldest {
-                self.end_stream(oldest);
-            }
+            self.forget_oldest_of(name);
+        }
+    }
+
+    /// Forgets a finished stream; false if there is none.
+    pub(super) fn forget_oldest(&mut self) -> bool {
+        let first = self.finished.keys().next().copied();
+        first.is_some_and(|session| self.forget_oldest_of(session))
+    }
+
+    fn forget_oldest_of(&mut self, session: u32) -> bool {
+        let Some(queue) = self.finished.get_mut(&session) else { return false };
+        let oldest = queue.pop_front();
+        if queue.is_empty() {
+            self.finished.remove(&session);
+        }
+        if let Some(oldest) = oldest {
+            self.end_stream(oldest);
+        }
+        true
+    }
+
+    /// There is no memory for what is to be said on a stream: its client is not kept waiting for it.
+    fn give_up(&mut self, id: StreamId) {
+        if let Some(conn) = self.streams.get(&id).and_then(|stream| stream.conn) {
+            self.close(conn);
         }
     }
 
@@ -207,16 +243,21 @@ impl Front {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let (conn, announced) = (stream.conn.take(), stream.announced.take());
         self.end_stream(id);
-        if let Some(conn) = conn {
-            let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
-            self.answer(conn, status, header.as_slice(), Some(message), now);
+        let Some(conn) = conn else { return };
+        let held = self.connections.get(&conn).map_or(0, |connection| connection.counted);
+        if !self.has_memory(held, message.len(), now) {
+            return self.refuse(conn, &Refusal::new(503, NO_MEMORY), now);
         }
+        let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
+        self.answer(conn, status, header.as_slice(), Some(message), now);
     }
 
     /// Forgets a stream.
     pub(in super::super) fn end_stream(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.remove(&id) {
-            self.kept_bytes -= stream.log.as_ref().map_or(0, EventLog::bytes);
+            let kept = stream.log.as_ref().map_or(0, EventLog::bytes);
+            self.kept_bytes -= kept;
+            self.memory.recount(kept + stream.in_hand, 0);
             for request in stream.open {
                 self.requests.remove(&request);
             }
