@@ -73,15 +73,15 @@ pub(in super::super) fn least_deserving<K: Copy>(
     may_go: impl Fn(&K) -> bool,
     most: usize,
 ) -> Vec<K> {
-    let mut clients: BTreeMap<Option<IpAddr>, (usize, Vec<(Instant, K)>)> = BTreeMap::new();
+    let mut counts: BTreeMap<Option<IpAddr>, usize> = BTreeMap::new();
+    let mut quiet: BTreeMap<Option<IpAddr>, Vec<(Instant, K)>> = BTreeMap::new();
     for (client, moved, key) in all {
-        let (count, quiet) = clients.entry(client).or_default();
-        *count += 1;
+        *counts.entry(client).or_default() += 1;
         if may_go(&key) {
-            quiet.push((moved, key));
+            quiet.entry(client).or_default().push((moved, key));
         }
     }
-    let crowd = clients.into_values().filter(|(_, quiet)| !quiet.is_empty()).max_by_key(|(count, _)| *count);
+    let crowd = quiet.into_iter().max_by_key(|(client, _)| counts.get(client).copied());
     let mut quiet = crowd.map(|(_, quiet)| quiet).unwrap_or_default();
     quiet.sort_by_key(|(moved, _)| *moved);
     quiet.into_iter().take(most).map(|(_, key)| key).collect()
