@@ -56,7 +56,7 @@ impl fmt::Display for CallError {
         match self {
             Self::Remote(error) => write!(f, "the peer answered with an error: {error}"),
             Self::TimedOut { after } => {
-                write!(f, "the peer did not answer within {after:?}; raise the call's timeout if it needs longer")
+                write!(f, "the peer did not answer within {after:?}; raise the call's idle time-out, or its total one, if it needs longer")
             }
             Self::Cancelled => f.write_str("the call was cancelled"),
             Self::InvalidResponse(detail) => write!(f, "the peer broke the protocol: {detail}"),

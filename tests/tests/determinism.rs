@@ -27,7 +27,7 @@ struct Summary {
 
 fn busy_session(seed: u64, weather: Weather, legacy: bool) -> Summary {
     let mut config = if legacy { legacy_config() } else { client_config() };
-    config.call_timeout = Duration::from_secs(30);
+    config.idle_timeout = Duration::from_secs(30);
     let mut random = Random::new(seed ^ 0xC0FFEE);
     let server_seed = random.next();
     let mut sim = Sim::new(seed, weather, config, move || {
@@ -60,7 +60,7 @@ fn busy_session(seed: u64, weather: Weather, legacy: bool) -> Summary {
 }
 
 fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) {
-    let slow = CallOptions::new().timeout(Duration::from_secs(90));
+    let slow = CallOptions::new().idle_timeout(Duration::from_secs(90));
     let accepted = match random.between(0, 13) {
         0 | 1 => sim.client.call::<CallTool>(&tool("echo")),
         2 => sim.client.call::<CallTool>(&tool("slow")),

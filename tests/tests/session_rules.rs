@@ -32,15 +32,15 @@ fn progress(sim: &mut Sim<SimClient, Script>, token: u32, progress: u32) {
 }
 
 #[test]
-fn progress_extends_a_deadline_up_to_the_maximum() {
+fn progress_begins_the_idle_timeout_anew_but_not_the_total_one() {
     let mut sim = modern_client();
-    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let options = CallOptions::new().idle_timeout(10 * SECOND).total_timeout(25 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
     for step in 1..=2 {
         sim.run_for(9 * SECOND);
         progress(&mut sim, 2, step);
     }
-    // 18 seconds have passed; the timeout alone would allow 28, the maximum allows 25.
+    // 18 seconds have passed; the idle time-out alone would allow 28, the total one allows 25.
     sim.run_for(6 * SECOND);
     assert!(sim.client.outcome(call).is_none());
     sim.run_for(SECOND);
@@ -49,9 +49,9 @@ fn progress_extends_a_deadline_up_to_the_maximum() {
 }
 
 #[test]
-fn without_progress_the_timeout_holds() {
+fn without_progress_the_idle_timeout_holds() {
     let mut sim = modern_client();
-    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let options = CallOptions::new().idle_timeout(10 * SECOND).total_timeout(25 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
     sim.run_for(10 * SECOND);
     assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TimedOut { after: 10 * SECOND })));
@@ -59,9 +59,9 @@ fn without_progress_the_timeout_holds() {
 }
 
 #[test]
-fn a_question_to_the_user_stops_the_clock_up_to_the_maximum() {
+fn a_question_to_the_user_stops_the_clock_up_to_the_total_timeout() {
     let mut sim = legacy_client("2025-11-25");
-    let options = CallOptions::new().timeout(10 * SECOND).maximum_timeout(25 * SECOND);
+    let options = CallOptions::new().idle_timeout(10 * SECOND).total_timeout(25 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();
     tell(
         &mut sim,
@@ -76,9 +76,29 @@ fn a_question_to_the_user_stops_the_clock_up_to_the_maximum() {
 }
 
 #[test]
-fn a_timeout_of_zero_waits_for_ever() {
+fn a_total_timeout_that_is_shorter_than_the_idle_one_wins() {
     let mut sim = modern_client();
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let total =
+        sim.client.call_with::<CallTool>(&tool("steps"), &CallOptions::new().total_timeout(5 * SECOND)).unwrap();
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(7 * SECOND);
+    let never_idle = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
+    for step in 1..=4 {
+        sim.run_for(SECOND);
+        progress(&mut sim, 2, step);
+        progress(&mut sim, 3, step);
+    }
+    assert!(sim.client.outcome(total).is_none());
+    sim.run_for(SECOND);
+    assert_eq!(sim.client.outcome(total), Some(&Err(CallError::TimedOut { after: 5 * SECOND })));
+    sim.run_for(2 * SECOND);
+    assert_eq!(sim.client.outcome(never_idle), Some(&Err(CallError::TimedOut { after: 7 * SECOND })));
+    finish(&mut sim);
+}
+
+#[test]
+fn time_outs_of_zero_wait_for_ever() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let call = sim.client.call_with::<CallTool>(&tool("slow"), &options).unwrap();
     sim.run_for(Duration::from_secs(365 * 24 * 3600));
     assert!(sim.client.outcome(call).is_none());
@@ -108,7 +128,13 @@ fn a_client_gives_up_a_server_that_answers_no_pings() {
     let mut config = legacy_config();
     config.keep_alive = Some(KeepAliveConfig::every(10 * SECOND));
     let mut sim = legacy_client_with("2025-11-25", config);
-    let call = sim.client.call_with::<CallTool>(&tool("slow"), &CallOptions::new().timeout(Duration::ZERO)).unwrap();
+    let call = sim
+        .client
+        .call_with::<CallTool>(
+            &tool("slow"),
+            &CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO),
+        )
+        .unwrap();
     sim.run_until_idle();
     // The first ping goes out after one interval, each of the three waits for one more.
     assert_eq!(sim.now().as_micros(), 40_000_000);

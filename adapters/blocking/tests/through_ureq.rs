@@ -67,7 +67,7 @@ fn visit(json_answers: bool, negotiation: Negotiation, version: ProtocolVersion)
 
     assert_eq!(client.call_tool("brew", json!({"cups": 0})).unwrap().text_content(), "0 cups");
     assert!(client.call_tool("juggle", json!({})).unwrap_err().remote().is_some());
-    let hasty = client.with_timeout(Duration::from_millis(50));
+    let hasty = client.with_idle_timeout(Duration::from_millis(50));
     assert!(hasty.call_tool("sleep", json!({})).unwrap_err().to_string().contains("did not answer"));
     assert_eq!(client.call_tool("brew", json!({"cups": 3})).unwrap().text_content(), "3 cups");
     client.close();

@@ -36,7 +36,7 @@ fn a_call_that_is_given_up_ends_its_exchange() {
         let server = HandWritten::start(false);
         let client = Client::builder("guest", "1").negotiation(negotiation).connect(server.target()).unwrap();
         for tool in ["silence", "stall"] {
-            let outcome = client.with_timeout(Duration::from_millis(50)).call_tool(tool, json!({}));
+            let outcome = client.with_idle_timeout(Duration::from_millis(50)).call_tool(tool, json!({}));
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
             until("the connection is closed", || server.state.hung_up.swap(0, Ordering::SeqCst) == 1);
             until("its thread is gone", || exchanges() == 0);
@@ -74,7 +74,7 @@ fn a_flood_of_requests_from_the_server_starts_few_threads() {
     let server = HandWritten::start(false);
     let target = server.target().configure(|http| http.connections = CONNECTIONS);
     let client = Client::builder("guest", "1").negotiation(Negotiation::Legacy).connect(target).unwrap();
-    let calling = client.with_timeout(PATIENCE);
+    let calling = client.with_idle_timeout(PATIENCE);
     let call = thread::spawn(move || calling.call_tool("flood", json!({})));
     // All pings are on their way, and the answers that were sent are left unanswered.
     let state = &server.state;
@@ -100,7 +100,7 @@ fn a_server_that_never_stops_speaking_keeps_nobody_from_the_time() {
     let server = HandWritten::start(false);
     let client = Client::builder("guest", "1").connect(server.target()).unwrap();
     let started = Instant::now();
-    let outcome = client.with_timeout(Duration::from_millis(300)).call_tool("pour", json!({}));
+    let outcome = client.with_idle_timeout(Duration::from_millis(300)).call_tool("pour", json!({}));
     assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
     assert!(started.elapsed() < PATIENCE / 2, "{:?}", started.elapsed());
     until("its thread is gone", || exchanges() == 0);

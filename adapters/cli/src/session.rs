@@ -68,14 +68,16 @@ impl Session {
         config.negotiation = self.options.negotiation;
         match self.options.timeout {
             Some(timeout) => {
-                config.call_timeout = timeout;
-                config.maximum_timeout = config.maximum_timeout.max(timeout);
-                if !timeout.is_zero() {
+                config.idle_timeout = timeout;
+                if timeout.is_zero() {
+                    config.total_timeout = timeout;
+                } else {
+                    config.total_timeout = config.total_timeout.max(timeout);
                     config.handshake_timeout = timeout;
                     config.probe_timeout = config.probe_timeout.min(timeout);
                 }
             }
-            None if ask::is_possible() => config.call_timeout = PATIENCE_WITH_PEOPLE,
+            None if ask::is_possible() => config.idle_timeout = PATIENCE_WITH_PEOPLE,
             None => {}
         }
     }

@@ -24,10 +24,12 @@ pub struct ClientConfig {
     pub capabilities: ClientCapabilities,
     /// Which era to speak, and how to find out.
     pub negotiation: Negotiation,
-    /// How long a call waits for its answer. Zero waits for ever. 30 s is what most clients use.
-    pub call_timeout: Duration,
-    /// How long a call may take in all when progress keeps extending it.
-    pub maximum_timeout: Duration,
+    /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
+    /// total one holds. 30 s is what most clients use.
+    pub idle_timeout: Duration,
+    /// How long a call may take in all, whatever progress says and however long the idle time-out is. Zero sets no such
+    /// limit. 10 minutes are more than nearly any tool takes.
+    pub total_timeout: Duration,
     /// How long the handshake may take.
     pub handshake_timeout: Duration,
     /// How long a server may think about the first probe before it is taken for a legacy one. Legacy servers that
@@ -46,8 +48,8 @@ impl ClientConfig {
             info,
             capabilities: ClientCapabilities::default(),
             negotiation: Negotiation::Automatic,
-            call_timeout: Duration::from_secs(30),
-            maximum_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_secs(600),
             handshake_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(3),
             keep_alive: None,
@@ -127,15 +129,17 @@ impl Peer {
 /// use core::time::Duration;
 /// use windlass::client::CallOptions;
 ///
-/// let patient = CallOptions::new().timeout(Duration::from_secs(300));
+/// let patient = CallOptions::new().idle_timeout(Duration::from_secs(300));
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long to wait; `None` for the client's default, zero for ever.
-    pub timeout: Option<Duration>,
-    /// How long the call may take in all when progress extends it; `None` for the client's default.
-    pub maximum_timeout: Option<Duration>,
+    /// How long to wait while nothing is heard of the call: progress begins it anew. `None` for the client's default,
+    /// zero for no such limit.
+    pub idle_timeout: Option<Duration>,
+    /// How long the call may take in all, whatever progress says and however long the idle time-out is. `None` for the
+    /// client's default, zero for no such limit.
+    pub total_timeout: Option<Duration>,
     /// Whether to ask for progress. Calls that run handlers of the server's ask for it anyway, so that progress keeps
     /// them alive.
     pub progress: bool,
@@ -151,15 +155,17 @@ impl CallOptions {
         Self::default()
     }
 
-    /// Waits this long; zero waits for ever.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+    /// Waits this long while nothing is heard of the call; progress begins it anew. Zero sets no such limit: then the
+    /// total time-out alone holds.
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
         self
     }
 
-    /// Lets progress extend the call up to this.
-    pub fn maximum_timeout(mut self, maximum: Duration) -> Self {
-        self.maximum_timeout = Some(maximum);
+    /// Lets the call take this long in all, whatever progress says. It wins over an idle time-out that is longer. Zero
+    /// sets no such limit.
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout = Some(timeout);
         self
     }
 

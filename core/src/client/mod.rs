@@ -23,7 +23,6 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use serde::Serialize;
 
@@ -190,9 +189,8 @@ impl<T> Client<T> {
     }
 
     fn timing(&self, options: &CallOptions) -> Timing {
-        let timeout = options.timeout.unwrap_or(self.config.call_timeout);
-        let maximum = options.maximum_timeout.unwrap_or(self.config.maximum_timeout);
-        if timeout == Duration::ZERO { Timing::UNLIMITED } else { Timing { timeout: Some(timeout), maximum } }
+        let idle = options.idle_timeout.unwrap_or(self.config.idle_timeout);
+        Timing::new(idle, options.total_timeout.unwrap_or(self.config.total_timeout))
     }
 
     /// Sends the first request of a call.

@@ -243,8 +243,8 @@ impl<T, H: Clone> Server<T, H> {
             return Err(Refused::new(why, token));
         }
         let call = CallId(self.session.next_number());
-        let timeout = options.timeout.unwrap_or(self.offer.config.input_timeout);
-        let timing = if timeout.is_zero() { Timing::UNLIMITED } else { Timing::exactly(timeout) };
+        let total = options.total_timeout.unwrap_or(self.offer.config.input_timeout);
+        let timing = Timing::new(options.idle_timeout.unwrap_or_default(), total);
         match self.session.call(
             Route::Connection,
             method,

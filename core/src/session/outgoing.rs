@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Route, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Splice, encode_request};
-use crate::time::Instant;
+use crate::time::{Instant, earliest};
 
 /// A call that waits for its answer.
 pub(crate) struct Pending<T> {
@@ -22,18 +22,29 @@ pub(crate) struct Pending<T> {
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timing {
-    /// Without progress; `None` waits for ever.
-    pub(crate) timeout: Option<Duration>,
-    /// With progress, which starts the timeout anew.
-    pub(crate) maximum: Duration,
+    /// While nothing is heard of it; progress begins it anew. `None` sets no such limit.
+    pub(crate) idle: Option<Duration>,
+    /// In all, whatever progress says. `None` sets no such limit.
+    pub(crate) total: Option<Duration>,
 }
 
 impl Timing {
-    pub(crate) fn exactly(timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), maximum: timeout }
+    pub(crate) const UNLIMITED: Self = Self { idle: None, total: None };
+
+    /// As the program says it: zero sets no limit.
+    pub(crate) fn new(idle: Duration, total: Duration) -> Self {
+        let limit = |timeout: Duration| Some(timeout).filter(|timeout| !timeout.is_zero());
+        Self { idle: limit(idle), total: limit(total) }
     }
 
-    pub(crate) const UNLIMITED: Self = Self { timeout: None, maximum: Duration::MAX };
+    pub(crate) fn exactly(timeout: Duration) -> Self {
+        Self { idle: None, total: Some(timeout) }
+    }
+
+    /// When a call is given up that was started then, and of which something is heard now.
+    fn deadline(self, started: Instant, now: Instant) -> Option<Instant> {
+        earliest(self.idle.map(|idle| now + idle), self.total.map(|total| started + total))
+    }
 }
 
 impl<T> Pending<T> {
@@ -79,7 +90,7 @@ impl<T, I> Session<T, I> {
         }
         self.sent(route);
         self.next_number += 1;
-        let deadline = timing.timeout.map(|timeout| now + timeout);
+        let deadline = timing.deadline(now, now);
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, number), ());
         }
@@ -127,17 +138,23 @@ impl<T, I> Session<T, I> {
         );
     }
 
-    /// Progress has come for a call: its timeout starts anew, up to its maximum.
+    /// Progress has come for a call: its idle time-out begins anew, its total one does not.
     pub(crate) fn extend(&mut self, number: i64, now: Instant) {
-        let Some(pending) = self.pending.get_mut(&number) else { return };
-        let (Some(old), Some(timeout)) = (pending.deadline, pending.timing.timeout) else { return };
-        let deadline = (now + timeout).min(pending.started + pending.timing.maximum.max(timeout));
-        pending.deadline = Some(deadline);
-        self.deadlines.remove(&(old, number));
-        self.deadlines.insert((deadline, number), ());
+        let Some(pending) = self.pending.get(&number) else { return };
+        self.set_deadline(number, pending.timing.deadline(pending.started, now));
     }
 
-    /// Extends every call that is due as progress would, each up to its maximum.
+    fn set_deadline(&mut self, number: i64, deadline: Option<Instant>) {
+        let Some(pending) = self.pending.get_mut(&number) else { return };
+        if let Some(old) = core::mem::replace(&mut pending.deadline, deadline) {
+            self.deadlines.remove(&(old, number));
+        }
+        if let Some(deadline) = deadline {
+            self.deadlines.insert((deadline, number), ());
+        }
+    }
+
+    /// Extends every call that is due as progress would.
     pub(crate) fn extend_due(&mut self, now: Instant) {
         let due: Vec<_> =
             self.deadlines.iter().take_while(|&(&(at, _), ())| at <= now).map(|(&(_, number), ())| number).collect();
@@ -150,28 +167,19 @@ impl<T, I> Session<T, I> {
     pub(crate) fn lift_deadline(&mut self, number: i64) {
         let Some(pending) = self.pending.get_mut(&number) else { return };
         pending.timing = Timing::UNLIMITED;
-        if let Some(deadline) = pending.deadline.take() {
-            self.deadlines.remove(&(deadline, number));
-        }
+        self.set_deadline(number, None);
     }
 
     /// Lets a call wait until then, whatever its deadline was: somebody has to do something first.
     pub(crate) fn postpone(&mut self, number: i64, until: Instant) {
-        let Some(pending) = self.pending.get_mut(&number) else { return };
-        if let Some(old) = pending.deadline.replace(until) {
-            self.deadlines.remove(&(old, number));
-        }
-        self.deadlines.insert((until, number), ());
+        self.set_deadline(number, Some(until));
     }
 
-    /// Gives a call its whole time again, from now on, up to its maximum. What it waited for somebody else does not count.
+    /// Begins a call's idle time-out anew. What it waited for somebody else does not count for the total one.
     pub(crate) fn restart(&mut self, number: i64, waited: Duration, now: Instant) {
         let Some(pending) = self.pending.get_mut(&number) else { return };
         pending.started = pending.started + waited;
-        match pending.timing.timeout {
-            Some(_) => self.extend(number, now),
-            None => self.lift_deadline(number),
-        }
+        self.extend(number, now);
     }
 
     /// Gives a call a new id, for a request that is made again.

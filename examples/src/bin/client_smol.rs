@@ -38,7 +38,8 @@ async fn example() -> Result<(), Box<dyn std::error::Error>> {
 
     let filter = SubscriptionFilter::new().with_resource_subscriptions(["tea://ledger"]);
     let mut changes = client.listen(filter).await?;
-    let patient = client.with_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
+    let patient =
+        client.with_idle_timeout(Duration::from_secs(60)).on_progress(|it| println!("progress: {}", it.progress));
     let tea = patient.call_tool("brew", json!({"tea": "oolong"})).await?;
     println!("brewed: {:?}", tea.structured_content);
     if let Some(ServerNotification::ResourceUpdated(changed)) = changes.next().await {

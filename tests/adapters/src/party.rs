@@ -102,7 +102,7 @@ program!({
         "idle" => {
             let client = wait!(Client::connect(command))?;
             let before = processor_time();
-            let outcome = wait!(client.with_timeout(IDLE).call_tool("never", json!({})));
+            let outcome = wait!(client.with_idle_timeout(IDLE).call_tool("never", json!({})));
             println!("{}", (processor_time() - before).as_millis());
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
             wait!(client.close());

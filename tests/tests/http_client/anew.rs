@@ -187,7 +187,7 @@ fn a_server_that_cannot_be_asked_now() {
     }
     // Silence is bounded, and so is a server that refuses everything.
     let mut talk = modern();
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("look"), &options);
     let look = talk.request();
     talk.plain(&look, 404, "gone");

@@ -235,7 +235,10 @@ fn the_oldest_transport() {
 fn what_comes_back_for_a_message_is_not_listened_to_for_long() {
     let (mut talk, get) = at_the_oldest();
     talk.begins_at_the_oldest(&get, "/messages");
-    let (number, _) = talk.call_with::<Ping>(&EmptyParams::new(), &CallOptions::new().timeout(Duration::ZERO));
+    let (number, _) = talk.call_with::<Ping>(
+        &EmptyParams::new(),
+        &CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO),
+    );
     talk.client.notify::<RootsListChanged>(&EmptyParams::new(), talk.now).unwrap();
     talk.run();
     let (ping, notice) = (talk.request(), talk.request());

@@ -226,7 +226,10 @@ fn a_session_that_cannot_be_begun_anew() {
     talk.json(&again, 200, &again.result("{}"));
     assert!(talk.outcome(number).is_ok());
     // Silence is bounded too.
-    let (number, _) = talk.call_with::<Ping>(&EmptyParams::new(), &CallOptions::new().timeout(Duration::ZERO));
+    let (number, _) = talk.call_with::<Ping>(
+        &EmptyParams::new(),
+        &CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO),
+    );
     let ping = talk.request();
     talk.plain(&ping, 404, "");
     talk.request();
@@ -303,7 +306,7 @@ fn streams_are_resumed_each_behind_its_own() {
 #[test]
 fn tries_are_further_and_further_apart_and_come_to_an_end() {
     let mut talk = Talk::legacy();
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("echo"), &options);
     let call = talk.request();
     talk.stream(&call);
@@ -327,7 +330,7 @@ fn tries_are_further_and_further_apart_and_come_to_an_end() {
 #[test]
 fn a_stream_that_brings_something_each_time_is_resumed_for_as_long_as_it_does() {
     let mut talk = Talk::legacy();
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("echo"), &options);
     let call = talk.request();
     talk.stream(&call);
@@ -376,7 +379,7 @@ fn a_server_that_does_not_resume() {
 /// A call whose stream broke, and the request for the rest of it.
 fn at_the_resumption() -> (Talk, u32, Request, Request) {
     let mut talk = Talk::legacy();
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let (number, _) = talk.call_with::<CallTool>(&CallToolParams::new("echo"), &options);
     let call = talk.request();
     talk.stream(&call);

@@ -12,7 +12,7 @@ const EMPTY: &str = r#"{"content":[]}"#;
 
 /// A client of a legacy server that makes calls of `bytes` for as long as it takes.
 fn call(talk: &mut Talk, bytes: usize) -> (u32, Request) {
-    let options = CallOptions::new().timeout(Duration::ZERO);
+    let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     let arguments = windlass::Json::of(&serde_json::json!({"text": "x".repeat(bytes)})).unwrap();
     let params = CallToolParams::new("echo").with_arguments(arguments);
     let (number, _) = talk.call_with::<CallTool>(&params, &options);
@@ -120,8 +120,8 @@ fn a_server_that_asks_for_credentials_without_end_does_not_keep_a_call_open_for_
     http.listen = false;
     http.answers_challenges = true;
     let mut config = config();
-    config.call_timeout = Duration::from_secs(30);
-    config.maximum_timeout = Duration::from_secs(100);
+    config.idle_timeout = Duration::from_secs(30);
+    config.total_timeout = Duration::from_secs(100);
     let mut talk = Talk::legacy_with(config, http, "2025-11-25", Some("s1"));
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
     let mut request = talk.request();

@@ -58,7 +58,7 @@ impl Town {
         let mut config = ClientConfig::new(Implementation::new(name, "1"));
         config.capabilities = ClientCapabilities::new().with_form_elicitation().with_roots(true);
         config.negotiation = negotiation;
-        config.call_timeout = Duration::from_secs(30);
+        config.idle_timeout = Duration::from_secs(30);
         let client = self.sim.add_client(name, config, http);
         self.names.insert(client, name.to_owned());
         let name = name.to_owned();
@@ -77,7 +77,7 @@ impl Town {
         let arguments = Json::from(serde_json::json!({"name": name, "number": number}));
         let params = CallToolParams::new(tool).with_arguments(arguments);
         // What the handlers take fits into this several times.
-        let options = CallOptions::new().timeout(Duration::from_secs(120));
+        let options = CallOptions::new().idle_timeout(Duration::from_secs(120));
         let call = self.sim[client].call_with::<CallTool>(&params, &options)?;
         self.expected.insert((client, call), answer(tool, name, number));
         Ok(call)

@@ -25,10 +25,19 @@ impl CallStyle {
 /// The parts of a builder that are the same for every adapter.
 macro_rules! client_settings {
     () => {
-        /// How long a call waits for its answer; zero waits for ever. The default is 30 seconds.
+        /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
+        /// total one holds. The default is 30 seconds.
         #[must_use]
-        pub fn timeout(mut self, timeout: std::time::Duration) -> Self {
-            self.settings.config.call_timeout = timeout;
+        pub fn idle_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.settings.config.idle_timeout = timeout;
+            self
+        }
+
+        /// How long a call may take in all, whatever progress says and however long the idle time-out is. Zero sets no
+        /// such limit. The default is 10 minutes.
+        #[must_use]
+        pub fn total_timeout(mut self, timeout: std::time::Duration) -> Self {
+            self.settings.config.total_timeout = timeout;
             self
         }
 
@@ -96,11 +105,21 @@ pub(crate) use client_settings;
 /// The parts of a handle that are the same for every adapter.
 macro_rules! client_handle {
     () => {
-        /// The same connection, with another timeout for calls made through this handle; zero waits for ever.
+        /// The same connection, with calls made through this handle waiting this long while nothing is heard of them:
+        /// progress begins it anew. Zero sets no such limit, and the total one holds.
         #[must_use]
-        pub fn with_timeout(&self, timeout: std::time::Duration) -> Self {
+        pub fn with_idle_timeout(&self, timeout: std::time::Duration) -> Self {
             let mut client = self.clone();
-            client.style.options.timeout = Some(timeout);
+            client.style.options.idle_timeout = Some(timeout);
+            client
+        }
+
+        /// The same connection, with calls made through this handle taking at most this long in all, whatever progress
+        /// says and however long the idle time-out is. Zero sets no such limit.
+        #[must_use]
+        pub fn with_total_timeout(&self, timeout: std::time::Duration) -> Self {
+            let mut client = self.clone();
+            client.style.options.total_timeout = Some(timeout);
             client
         }
 

@@ -97,7 +97,7 @@ enum Act {
 
 /// Does one thing that a client might do at any time, or says that the server is to do one.
 fn act(client: &mut SimClient, random: &mut Random) -> Result<Act, SendError> {
-    let hurried = CallOptions::new().timeout(Duration::from_secs(2));
+    let hurried = CallOptions::new().idle_timeout(Duration::from_secs(2));
     match random.between(0, 17) {
         0 => client.call::<ListTools>(&PaginatedParams::new())?,
         1 => client.call::<ListResources>(&PaginatedParams::new())?,

@@ -32,7 +32,7 @@ pub(super) type Server = StdioServer<(), ()>;
 pub(super) fn client() -> Client {
     let mut config = ClientConfig::new(Implementation::new("test", "1"));
     config.negotiation = Negotiation::Cached(Era::Modern);
-    config.call_timeout = PATIENCE;
+    config.idle_timeout = PATIENCE;
     config.handshake_timeout = PATIENCE;
     StdioClient::new(config, Instant::ZERO)
 }

@@ -33,7 +33,7 @@ case!(answers_to_nobody_are_ignored_and_the_right_one_is_found, {
 
 case!(answers_after_a_cancellation_complete_nothing, {
     let client = wait!(Client::connect(scripted("answers_after_cancel"))).unwrap();
-    let impatient = client.with_timeout(Duration::from_millis(20));
+    let impatient = client.with_idle_timeout(Duration::from_millis(20));
     for _ in 0..5 {
         let outcome = wait!(impatient.call_tool("echo", json!({"text": "in time"})));
         assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");

@@ -13,7 +13,7 @@ case!(a_call_that_times_out_cancels_its_handler_on_every_server, {
     for party in PARTIES {
         for negotiation in ERAS {
             let client = wait!(in_era(negotiation).connect(server(party))).unwrap();
-            let outcome = wait!(client.with_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
+            let outcome = wait!(client.with_idle_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
             // The message overtakes nothing, but the handler needs a moment to see it.
             while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "1 1" {}

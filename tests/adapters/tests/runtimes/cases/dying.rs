@@ -68,7 +68,7 @@ case!(a_server_that_dies_and_leaves_a_child_that_holds_its_output_is_found_out_i
     let command = scripted_by_shell(script).on_stderr(move |line| {
         let _ = tell.send(line.to_owned());
     });
-    let builder = in_era(Negotiation::Legacy).grace(SHORT_GRACE).timeout(Duration::from_millis(300));
+    let builder = in_era(Negotiation::Legacy).grace(SHORT_GRACE).idle_timeout(Duration::from_millis(300));
     let client = wait!(builder.connect(command)).unwrap();
     let grandchild: u32 = told.recv().unwrap().parse().unwrap();
     assert!(processes::lives(grandchild));

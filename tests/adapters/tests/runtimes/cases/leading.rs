@@ -36,7 +36,7 @@ case!(callers_come_and_go_while_others_wait_long, {
     let client = Client::connect(server(OWN_SERVER)).unwrap();
     let patient: Vec<_> = (1..=4)
         .map(|number| {
-            let client = client.with_timeout(Duration::from_millis(150 * number));
+            let client = client.with_idle_timeout(Duration::from_millis(150 * number));
             std::thread::spawn(move || client.call_tool("never", json!({})).unwrap_err())
         })
         .collect();

@@ -140,7 +140,7 @@ case!(a_call_over_http_that_times_out_cancels_its_handler, {
     for way in every_way() {
         let (server, target) = serve(way);
         let client = wait!(in_era(way.negotiation).connect(target)).unwrap();
-        let outcome = wait!(client.with_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
+        let outcome = wait!(client.with_idle_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
         assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?} by {way:?}");
         while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "1 1" {}
         wait!(client.close());
@@ -306,7 +306,7 @@ case!(one_call_needs_no_handshake, {
         let call = Client::builder("one", "1").call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &unknown);
         assert!(matches!(wait!(call), Err(Error::Call(CallError::Remote(_)))));
         let never = CallToolParams::new("never");
-        let hasty = Client::builder("one", "1").timeout(Duration::from_millis(100));
+        let hasty = Client::builder("one", "1").idle_timeout(Duration::from_millis(100));
         let call = hasty.call_once::<CallTool>(target.clone(), ProtocolVersion::LATEST, &never);
         assert!(matches!(wait!(call), Err(Error::Call(CallError::TimedOut { .. }))));
         wait!(server.close()).unwrap();

@@ -43,7 +43,7 @@ case!(an_idle_server_uses_no_processor_time, {
     let client = wait!(Client::connect(server(OWN_SERVER))).unwrap();
     let pid: u32 = wait!(client.call_tool("pid", json!({}))).unwrap().text_content().parse().unwrap();
     let before = processes::processor_time(pid);
-    let outcome = wait!(client.with_timeout(Duration::from_millis(300)).call_tool("never", json!({})));
+    let outcome = wait!(client.with_idle_timeout(Duration::from_millis(300)).call_tool("never", json!({})));
     assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
     let used = processes::processor_time(pid) - before;
     assert!(used < NEXT_TO_NOTHING, "{used:?}");

@@ -121,7 +121,7 @@ case!(a_call_without_a_type_gives_its_result_as_it_is, {
 case!(a_call_that_is_not_answered_times_out_and_the_connection_lives, {
     for to in [scripted("never_answers_calls"), server(OWN_SERVER)] {
         let client = wait!(Client::connect(to)).unwrap();
-        let impatient = client.with_timeout(Duration::from_millis(30));
+        let impatient = client.with_idle_timeout(Duration::from_millis(30));
         for _ in 0..3 {
             let outcome = wait!(impatient.call_tool("never", json!({})));
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");

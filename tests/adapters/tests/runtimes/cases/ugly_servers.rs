@@ -42,7 +42,7 @@ step!(times_out(ugliness: Ugliness), {
     let waiting = client.clone();
     let waiting = start!({
         let started = Instant::now();
-        (wait!(waiting.with_timeout(SHORT).call_tool("ugly", json!({}))), started.elapsed())
+        (wait!(waiting.with_idle_timeout(SHORT).call_tool("ugly", json!({}))), started.elapsed())
     });
     for _ in 0..5 {
         assert_eq!(echo_of(wait!(client.call_tool("echo", json!({"text": "meanwhile"})))), "meanwhile");
@@ -61,7 +61,7 @@ step!(fails(ugliness: Ugliness, clearly: &[&str]), {
     let server = HandWritten::start(ugliness);
     let client = wait!(connected(&server));
     let started = Instant::now();
-    let error = wait!(client.with_timeout(LONG).call_tool("ugly", json!({}))).unwrap_err();
+    let error = wait!(client.with_idle_timeout(LONG).call_tool("ugly", json!({}))).unwrap_err();
     assert!(started.elapsed() < LONG / 3, "{:?}: {error}", started.elapsed());
     let said = error.to_string();
     assert!(clearly.iter().all(|words| said.contains(words)), "{said}");

@@ -107,7 +107,7 @@ case!(a_call_that_times_out_is_cancelled_on_the_server, {
         let server = HttpServer::start(&[]);
         let client =
             wait!(Client::builder("quitter", "1.0").negotiation(negotiation).connect(server.target())).unwrap();
-        let impatient = client.with_timeout(Duration::from_millis(50));
+        let impatient = client.with_idle_timeout(Duration::from_millis(50));
         let outcome = wait!(impatient.call_tool("never", json!({})));
         assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
         let seen = "started 1, cancelled 1";

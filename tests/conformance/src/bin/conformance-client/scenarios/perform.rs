@@ -31,7 +31,7 @@ program!(|task: Task| {
 pub(super) fn client(task: &Task) -> ClientBuilder {
     Client::builder("windlass-conformance", env!("CARGO_PKG_VERSION"))
         .negotiation(Negotiation::Pinned(task.version))
-        .timeout(PATIENCE)
+        .idle_timeout(PATIENCE)
         .configure(|config| config.handshake_timeout = PATIENCE)
 }
 

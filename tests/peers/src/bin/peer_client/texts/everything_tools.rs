@@ -110,7 +110,7 @@ scene!(progress_and_cancelling, |client, heard| {
     assert_eq!(steps, [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
 
     // The server does not look at the cancellation and goes on to report progress; nobody minds.
-    let hasty = watched.with_timeout(Duration::from_millis(50));
+    let hasty = watched.with_idle_timeout(Duration::from_millis(50));
     let outcome = wait!(hasty.call_tool("trigger-long-running-operation", json!({ "duration": 0.3, "steps": 2 })));
     assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
     wait!(client.ping()).unwrap();

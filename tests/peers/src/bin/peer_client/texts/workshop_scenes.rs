@@ -134,7 +134,7 @@ scene!(logging, |client, heard| {
 });
 
 scene!(cancelling, |client, _heard| {
-    let hasty = client.with_timeout(Duration::from_millis(50));
+    let hasty = client.with_idle_timeout(Duration::from_millis(50));
     let outcome = wait!(hasty.call_tool("never", json!({})));
     assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
     while wait!(client.call_tool("counts", json!({}))).unwrap().text_content() != "1 1" {}
