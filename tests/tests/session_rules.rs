@@ -306,6 +306,59 @@ fn an_oversized_answer_completes_its_call() {
     finish(&mut sim);
 }
 
+/// Answers to the call with this id that say neither what came of it nor what went wrong, or both.
+fn answers_without_an_outcome(id: u64) -> [(String, &'static str); 2] {
+    [
+        (format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#), "the response has neither a result nor an error"),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}},"error":{{"code":1,"message":"m"}}}}"#),
+            "a response has one id and either a result or an error",
+        ),
+    ]
+}
+
+#[test]
+fn an_answer_without_an_outcome_fails_its_call_at_once() {
+    for (mut sim, first) in [(modern_client(), 2), (legacy_client("2025-11-25"), 2)] {
+        let other = sim.client.call::<CallTool>(&tool("other")).unwrap();
+        for (id, which) in [(first + 1, 0), (first + 2, 1)] {
+            let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+            sim.settle();
+            let heard = sim.server.heard().len();
+            let (answer, says) = answers_without_an_outcome(id)[which].clone();
+            tell(&mut sim, &answer);
+            assert_eq!(sim.client.outcome(call), Some(&Err(CallError::InvalidResponse(says.into()))));
+            assert_eq!(sim.server.heard().len(), heard, "an answer is not answered");
+        }
+        assert!(sim.client.outcome(other).is_none());
+        finish(&mut sim);
+    }
+}
+
+#[test]
+fn a_request_without_a_method_is_answered_where_its_id_is_nobodys() {
+    let mut sim = legacy_client("2025-11-25");
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":99}"#);
+    assert!(sim.server.heard().last().unwrap().contains(r#""id":99,"error""#), "{:?}", sim.server.heard());
+    finish(&mut sim);
+}
+
+#[test]
+fn an_answer_of_a_client_without_an_outcome_fails_the_call_at_once() {
+    for which in 0..2 {
+        let mut sim = legacy_server_with("2025-11-25", server_config());
+        say(&mut sim, &legacy(7, "tools/call", r#""name":"ask""#));
+        assert!(sim.client.heard().last().unwrap().contains("elicitation/create"));
+        let (answer, says) = answers_without_an_outcome(1)[which].clone();
+        say(&mut sim, &answer);
+        let last = sim.client.heard().last().unwrap().clone();
+        assert!(last.contains(r#""id":7"#) && last.contains(says), "{last}");
+        sim.client.end();
+        sim.run_until_idle();
+        sim.assert_nothing_left();
+    }
+}
+
 #[test]
 fn nesting_counts_brackets_outside_of_strings() {
     let mut config = server_config();

@@ -398,8 +398,9 @@ impl<T> Client<T> {
 
     /// The server sent something that is no message. What could be a request of a legacy server's is answered under
     /// its id; nothing else is: two peers that answer each other's errors would not stop.
-    pub(crate) fn malformed(&mut self, malformed: Malformed, now: Instant) {
+    pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
         self.session.count(|counters| counters.malformed += 1);
+        self.session.recognize(&mut malformed);
         if let Some(id) = &malformed.id {
             match malformed.answer() {
                 Some(error) if !self.is_modern() => self.session.refuse(Some(id), false, &error),

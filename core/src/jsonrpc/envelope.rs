@@ -92,8 +92,11 @@ pub enum MalformedKind {
     WrongVersion,
     /// The id is null, a fraction, a boolean or a structure.
     BadId,
-    /// `method` is not a string, or neither method, result nor error is there.
+    /// `method` is not a string, or there are parameters without one.
     NoMethod,
+    /// Neither method, parameters, result nor error. If a call of ours with this id is open, it is an answer that says
+    /// nothing, and fails that call; if not, it is a request without a method.
+    NoContent,
     /// `params` is not an object.
     BadParams,
     /// A response with both result and error, or a result without an id.
@@ -144,7 +147,8 @@ impl fmt::Display for Malformed {
             MalformedKind::DuplicateMember => "a member of the envelope is there twice",
             MalformedKind::WrongVersion => "\"jsonrpc\" is not \"2.0\"",
             MalformedKind::BadId => "the id is neither a string nor an integer",
-            MalformedKind::NoMethod => "there is no method, result or error",
+            MalformedKind::NoContent if self.response => "the response has neither a result nor an error",
+            MalformedKind::NoMethod | MalformedKind::NoContent => "there is no method, result or error",
             MalformedKind::BadParams => "params is not an object",
             MalformedKind::AmbiguousResponse => "a response has one id and either a result or an error",
             MalformedKind::BadResult => "the result is not an object",
@@ -290,7 +294,8 @@ impl<'a> Envelope<'a> {
             return self.into_response(id);
         }
         let Some(method) = self.method.and_then(JsonText::as_text) else {
-            return malformed(MalformedKind::NoMethod, id);
+            let says_something = self.method.is_some() || self.params.is_some();
+            return malformed(if says_something { MalformedKind::NoMethod } else { MalformedKind::NoContent }, id);
         };
         // A sloppy peer's `"params":null` is as good as none.
         let params = self.params.filter(|params| !params.is_null());

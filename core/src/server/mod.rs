@@ -290,8 +290,9 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// The client sent something that is no message.
-    pub(crate) fn malformed(&mut self, malformed: Malformed, now: Instant) {
+    pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
         self.session.count(|counters| counters.malformed += 1);
+        self.session.recognize(&mut malformed);
         if let Some(error) = malformed.answer() {
             self.session.refuse(malformed.id.as_ref(), self.wants_null_id(), &error);
         } else if let Some(id) = malformed.id.as_ref().filter(|_| malformed.response) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Route, Session};
 use crate::error::{Refused, SendError};
-use crate::jsonrpc::{Id, Splice, encode_request};
+use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
 use crate::time::{Instant, earliest};
 
 /// A call that waits for its answer.
@@ -111,6 +111,18 @@ impl<T, I> Session<T, I> {
         }
         self.counters.unknown_answers += 1;
         None
+    }
+
+    /// Whether a call with this id is open.
+    pub(crate) fn awaits(&self, id: &Id) -> bool {
+        matches!(*id, Id::Number(number) if self.pending.get(&number).is_some())
+    }
+
+    /// Finds out what a message is that has an id and says nothing: an answer, if its id is that of an open call.
+    pub(crate) fn recognize(&self, malformed: &mut Malformed) {
+        if malformed.kind == MalformedKind::NoContent {
+            malformed.response |= malformed.id.as_ref().is_some_and(|id| self.awaits(id));
+        }
     }
 
     /// Takes a call off the table without telling the peer.

@@ -69,6 +69,31 @@ fn bodies_that_are_no_answer() {
 }
 
 #[test]
+fn answers_without_an_outcome() {
+    let neither = |request: &Request| format!(r#"{{"jsonrpc":"2.0","id":{}}}"#, request.id());
+    let both = |request: &Request| request.result(r#"{},"error":{"code":1,"message":"m"}"#);
+    let says =
+        ["the response has neither a result nor an error", "a response has one id and either a result or an error"];
+    fails(|talk, request| talk.json(request, 200, &neither(request)), says[0]);
+    fails(|talk, request| talk.json(request, 200, &both(request)), says[1]);
+    let in_stream = |talk: &mut Talk, request: &Request, message: String| {
+        talk.stream(request);
+        talk.event(request, &message);
+    };
+    fails(|talk, request| in_stream(talk, request, neither(request)), says[0]);
+    fails(|talk, request| in_stream(talk, request, both(request)), says[1]);
+    // What claims to answer another request than that of its stream fails neither.
+    fails(
+        |talk, request| {
+            let other = format!(r#"{{"jsonrpc":"2.0","id":{}}}"#, request.id() + 1);
+            in_stream(talk, request, other);
+            talk.event(request, &neither(request));
+        },
+        says[0],
+    );
+}
+
+#[test]
 fn bodies_without_end() {
     let long = "x".repeat(2000);
     fails(|talk, request| talk.json(request, 200, &long), "the answer is longer than 1000 bytes");

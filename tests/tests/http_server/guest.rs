@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use windlass::link::http::{HttpServer, HttpServerConfig};
-use windlass::model::{CallToolResult, Implementation, Resource, Tool};
-use windlass::server::{Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use windlass::model::{CallToolResult, ElicitFormParams, Implementation, Resource, Tool};
+use windlass::server::{Asking, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, RequestKey, RpcError, Seed};
 use windlass_tests::wires::http::HttpRecording;
 use windlass_tests::wires::{Direction, Speaker, Wire};
@@ -46,6 +46,7 @@ impl House {
         let mut registry = Registry::new();
         registry.add_tool(Tool::without_arguments("echo"), "echo");
         registry.add_tool(Tool::without_arguments("slow"), "slow");
+        registry.add_tool(Tool::without_arguments("ask"), "ask");
         let schema = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"size":{"type":"integer","x-mcp-header":"Size"}}}"#;
         registry.add_tool(Tool::new("mirrored", Json::parse(schema).unwrap()), "echo");
         registry.add_resource(Resource::new("test://one", "one"), "resource");
@@ -123,6 +124,12 @@ impl House {
                 Output::Event(event) => {
                     let answer = match event {
                         ServerEvent::Invoke { reply, handler: "echo", .. } => reply,
+                        ServerEvent::Invoke { reply, handler: "ask", invocation } => {
+                            let mut asking = Asking::new(&invocation);
+                            let _ = asking.elicit("name", ElicitFormParams::new("Who are you?"));
+                            self.server.respond(reply, Ok(Reply::InputRequired(asking.into_needs())), self.now);
+                            continue;
+                        }
                         ServerEvent::Invoke { reply, .. } => {
                             self.slow.push(reply);
                             continue;

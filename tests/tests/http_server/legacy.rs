@@ -165,6 +165,26 @@ fn batches_where_the_revision_has_them() {
 }
 
 #[test]
+fn an_answer_without_an_outcome_fails_what_waits_for_it() {
+    for (more, says) in [
+        ("", "the response has neither a result nor an error"),
+        (r#","result":{},"error":{"code":1,"message":"m"}"#, "a response has one id and either a result or an error"),
+    ] {
+        let mut house = House::new();
+        let begun = house.post("", &initialize("2025-11-25").replace("{}", r#"{"elicitation":{}}"#));
+        let id = header(&begun, "Mcp-Session-Id").unwrap();
+        house.post(&session(&id), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        let conn = house.connect();
+        house.write(conn, post(&session(&id), &CALL.replace("slow", "ask")).as_bytes());
+        assert!(messages(&house.read(conn))[0].contains(r#""id":1,"method":"elicitation/create""#));
+        let refused = house.post(&session(&id), &format!(r#"{{"jsonrpc":"2.0","id":1{more}}}"#));
+        assert!(status(&refused) == 400 && refused.contains(says), "{refused}");
+        let rest = house.read(conn);
+        assert!(messages(&rest)[0].contains(says) && rest.ends_with("0\r\n\r\n"), "{rest}");
+    }
+}
+
+#[test]
 fn an_idle_session_ends_and_a_listening_one_does_not() {
     let mut house = House::with(|config| config.session_idle = Duration::from_secs(60));
     let (idle, listening) = (house.initialize("2025-11-25"), house.initialize("2025-11-25"));

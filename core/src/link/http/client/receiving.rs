@@ -244,7 +244,9 @@ impl<T> Exchanges<T> {
         let number = exchange.number();
         // What pretends to answer a request of another stream is not believed.
         let ours = malformed.id.as_ref().is_some_and(|id| number.is_some_and(|number| *id == Id::Number(number)));
-        if malformed.response && !ours && !matches!(exchange.purpose, Purpose::Events) {
+        let believed = ours || matches!(exchange.purpose, Purpose::Events);
+        self.client.session.recognize(&mut malformed);
+        if malformed.response && !believed {
             malformed.id = None;
         }
         let whole = matches!(exchange.body.form, Form::Json) && !exchange.body.is_batch;

@@ -204,7 +204,10 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     /// A body that is no message. The role says what to answer, if anything.
-    fn malformed(&mut self, conn: ConnId, name: u32, malformed: Malformed) -> Result<(), Refusal> {
+    fn malformed(&mut self, conn: ConnId, name: u32, mut malformed: Malformed) -> Result<(), Refusal> {
+        if let Some(server) = self.sessions.server(name) {
+            server.session.recognize(&mut malformed);
+        }
         let answered = malformed.answer().is_some();
         let refusal = unreadable(&malformed);
         if let Some(server) = self.sessions.server(name) {
