@@ -35,6 +35,9 @@ pub struct Limits {
     pub subscriptions: usize,
     /// Pages that a listing of everything follows. With the usual 50 entries a page this is far beyond real servers.
     pub pages: usize,
+    /// Bytes of all pages together that a listing of everything follows, as they came. A thousand tools with schemas of
+    /// 16 KB each; more would fill the memory of a program, and no model could read it.
+    pub listing_bytes: usize,
     /// Results in the cache.
     pub cached_results: usize,
     /// Bytes of results in the cache.
@@ -55,6 +58,7 @@ impl Default for Limits {
             input_requests: 32,
             subscriptions: 256,
             pages: 1000,
+            listing_bytes: 16 * 1024 * 1024,
             cached_results: 256,
             cached_bytes: 4 * 1024 * 1024,
         }

@@ -4,12 +4,12 @@ mod common;
 
 use std::time::Duration;
 
-use windlass::CallError;
-use windlass::client::{CallOptions, PageError, Pages};
+use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
 use windlass::model::{
     CallTool, CallToolParams, ElicitUrlParams, EmptyParams, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter,
 };
+use windlass::{CallError, Instant};
 use windlass_sim::{Script, SimClient, Weather};
 
 use common::{Sim, client_config, legacy_client, legacy_config, modern_client, server, tell};
@@ -203,15 +203,16 @@ fn a_listing_is_followed_page_by_page() {
             common::server_with(config)
         });
         sim.run_until(|sim| sim.client.peer().is_some());
-        let mut pages = Pages::new(100);
+        let mut pages = Pages::new(PageLimits::of(&client_config()), CallOptions::new(), sim.now());
         let (mut names, mut cursor, mut requests) = (Vec::new(), None, 0);
         loop {
             let call = sim.client.call::<ListTools>(&PaginatedParams::at(cursor)).unwrap();
             sim.run_until(|sim| sim.client.outcome(call).is_some());
+            let bytes = sim.client.outcome(call).unwrap().as_ref().unwrap().as_str().len();
             let page = sim.client.result::<ListTools>(call).unwrap();
             requests += 1;
             names.extend(page.tools.into_iter().map(|tool| tool.name));
-            cursor = pages.next(page.next_cursor).unwrap();
+            cursor = pages.next(bytes, page.next_cursor).unwrap();
             if cursor.is_none() {
                 break;
             }
@@ -223,14 +224,42 @@ fn a_listing_is_followed_page_by_page() {
 
 #[test]
 fn a_listing_that_goes_in_circles_or_on_for_ever_is_given_up() {
-    let mut pages = Pages::new(100);
-    assert_eq!(pages.next(Some(String::new())), Ok(Some(String::new())), "an empty cursor is a cursor");
-    assert_eq!(pages.next(Some("a".into())), Ok(Some("a".into())));
-    assert_eq!(pages.next(Some(String::new())), Err(PageError::RepeatedCursor));
-    let mut pages = Pages::new(3);
-    assert!(pages.next(Some("1".into())).is_ok());
-    assert!(pages.next(Some("2".into())).is_ok());
-    assert_eq!(pages.next(Some("3".into())), Err(PageError::TooManyPages));
+    let pages = |change: fn(&mut ClientConfig)| {
+        let mut config = client_config();
+        change(&mut config);
+        Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO)
+    };
+    let mut circle = pages(|_| ());
+    assert_eq!(circle.next(1, Some(String::new())), Ok(Some(String::new())), "an empty cursor is a cursor");
+    assert_eq!(circle.next(1, Some("a".into())), Ok(Some("a".into())));
+    assert_eq!(circle.next(1, Some(String::new())), Err(PageError::RepeatedCursor));
+    let mut many = pages(|config| config.limits.pages = 3);
+    assert!(many.next(1, Some("1".into())).is_ok());
+    assert!(many.next(1, Some("2".into())).is_ok());
+    assert_eq!(many.next(1, Some("3".into())), Err(PageError::TooManyPages));
+    let mut long = pages(|config| config.limits.listing_bytes = 100);
+    assert!(long.next(60, Some("1".into())).is_ok());
+    assert!(long.next(40, Some("2".into())).is_ok(), "as much as is allowed");
+    assert_eq!(long.next(1, None), Err(PageError::TooManyBytes), "the last page counts too");
+}
+
+#[test]
+fn all_pages_of_a_listing_have_the_time_of_one_call() {
+    let config = client_config();
+    let second = Duration::from_secs(1);
+    let left = |pages: &Pages, after| pages.options(Instant::ZERO + after).map(|options| options.total_timeout);
+    let pages = Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO);
+    assert_eq!(left(&pages, second), Ok(Some(config.total_timeout - second)));
+    assert_eq!(left(&pages, config.total_timeout), Err(PageError::TimedOut { after: config.total_timeout }));
+
+    let hasty = CallOptions::new().total_timeout(10 * second);
+    let pages = Pages::new(PageLimits::of(&config), hasty, Instant::ZERO + 5 * second);
+    assert_eq!(left(&pages, 6 * second), Ok(Some(9 * second)));
+    assert_eq!(left(&pages, 15 * second), Err(PageError::TimedOut { after: 10 * second }));
+
+    let patient = CallOptions::new().total_timeout(Duration::ZERO);
+    let pages = Pages::new(PageLimits::of(&config), patient, Instant::ZERO);
+    assert_eq!(left(&pages, 1000 * config.total_timeout), Ok(Some(Duration::ZERO)));
 }
 
 #[test]

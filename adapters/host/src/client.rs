@@ -11,7 +11,8 @@ use windlass::HttpFailure;
 #[cfg(feature = "http")]
 use windlass::client::ChallengeReply;
 use windlass::client::{
-    CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, Peer, ServerNotification,
+    CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, PageLimits, Pages, Peer,
+    ServerNotification,
 };
 #[cfg(feature = "http")]
 use windlass::codec::http1::Headers;
@@ -85,7 +86,7 @@ struct Parts {
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
     on_challenge: Option<ChallengeHandler>,
-    page_limit: usize,
+    page_limits: PageLimits,
 }
 
 impl ClientSettings {
@@ -95,7 +96,7 @@ impl ClientSettings {
             on_malformed: self.on_malformed,
             #[cfg(feature = "http")]
             on_challenge: self.on_challenge,
-            page_limit: self.config.limits.pages,
+            page_limits: PageLimits::of(&self.config),
         };
         (self.config, self.grace, parts)
     }
@@ -145,7 +146,7 @@ pub(crate) struct ClientCore {
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
     on_challenge: Option<ChallengeHandler>,
-    pub(crate) page_limit: usize,
+    page_limits: PageLimits,
 }
 
 /// Where the connection is, as far as handles care.
@@ -237,7 +238,7 @@ impl ClientCore {
             on_malformed,
             #[cfg(feature = "http")]
             on_challenge,
-            page_limit,
+            page_limits,
         } = parts;
         Arc::new(Self {
             shared: Shared::new(hub, manners),
@@ -247,7 +248,7 @@ impl ClientCore {
             on_malformed,
             #[cfg(feature = "http")]
             on_challenge,
-            page_limit,
+            page_limits,
         })
     }
 
@@ -306,6 +307,15 @@ impl ClientCore {
         if wake {
             (self.wake)();
         }
+    }
+
+    /// Leads through the pages of a listing that begins now.
+    pub(crate) fn pages(&self, options: &CallOptions) -> Pages {
+        Pages::new(self.page_limits, options.clone(), self.now())
+    }
+
+    pub(crate) fn now(&self) -> windlass::Instant {
+        self.shared().hub.now()
     }
 
     /// Starts a call. `Ok` means that the token will be completed.

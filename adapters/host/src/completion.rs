@@ -85,6 +85,17 @@ impl<O: Send + DeserializeOwned> Slot<O> {
     }
 }
 
+impl<O: Send + DeserializeOwned> Slot<(O, usize)> {
+    /// Waits for a page of a listing, and for how many bytes it had.
+    pub(crate) fn page_of<M: windlass::model::Method<Output = O>>(on_progress: Option<ProgressHandler>) -> Arc<Self> {
+        let decode_page = |outcome: Result<JsonText<'_>, CallError>| {
+            let bytes = outcome.as_ref().map_or(0, |result| result.as_str().len());
+            Ok((decode::<M>(outcome)?, bytes))
+        };
+        Self::new(decode_page, on_progress)
+    }
+}
+
 impl<O: Send> Completion for Slot<O> {
     fn complete(&self, outcome: Result<JsonText<'_>, CallError>) {
         let outcome = (self.decode)(outcome);

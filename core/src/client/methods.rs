@@ -35,19 +35,19 @@ macro_rules! for_each_client_call {
 }
 
 /// Hands the list of a client's whole listings to another macro: for each the documentation, the name of the handle's
-/// method, the method for one page, the field that holds the entries, and their type.
+/// method, the [`Method`](crate::model::Method) that lists one page, the field that holds the entries, and their type.
 #[macro_export]
 macro_rules! for_each_client_listing {
     ($callback:ident) => {
         $callback! {
             /// Lists all tools, page by page.
-            list_tools = list_tools_page.tools -> Tool;
+            list_tools = ListTools.tools -> Tool;
             /// Lists all resources, page by page.
-            list_resources = list_resources_page.resources -> Resource;
+            list_resources = ListResources.resources -> Resource;
             /// Lists all resource templates, page by page.
-            list_resource_templates = list_resource_templates_page.resource_templates -> ResourceTemplate;
+            list_resource_templates = ListResourceTemplates.resource_templates -> ResourceTemplate;
             /// Lists all prompts, page by page.
-            list_prompts = list_prompts_page.prompts -> Prompt;
+            list_prompts = ListPrompts.prompts -> Prompt;
         }
     };
 }

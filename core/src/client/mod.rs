@@ -34,7 +34,7 @@ pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
 use negotiate::Phase;
 pub use notification::ServerNotification;
-pub use pages::{PageError, Pages};
+pub use pages::{PageError, PageLimits, Pages};
 pub(crate) use queued::{Queued, Step};
 
 use crate::error::{CallError, CloseReason, Refused, SendError};

@@ -3,20 +3,54 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use core::fmt;
+use core::time::Duration;
 
-/// Leads through the pages of a listing, and stops when the server leads in circles.
+use super::{CallOptions, ClientConfig};
+use crate::time::Instant;
+
+/// What all pages of one listing together may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PageLimits {
+    /// [`Limits::pages`](crate::Limits::pages).
+    pub pages: usize,
+    /// [`Limits::listing_bytes`](crate::Limits::listing_bytes).
+    pub bytes: usize,
+    /// [`ClientConfig::total_timeout`]: a listing is one call to the program, however many requests it takes.
+    pub total_timeout: Duration,
+}
+
+impl PageLimits {
+    /// As a client is configured.
+    pub fn of(config: &ClientConfig) -> Self {
+        let limits = &config.limits;
+        Self { pages: limits.pages, bytes: limits.listing_bytes, total_timeout: config.total_timeout }
+    }
+}
+
+/// Leads through the pages of a listing, and stops when the server leads in circles, says too much or takes too long.
 ///
 /// ```
-/// use windlass::client::{Pages, PageError};
+/// use windlass::Instant;
+/// use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
+/// use windlass::model::Implementation;
 ///
-/// let mut pages = Pages::new(100);
-/// assert_eq!(pages.next(Some("b".into())), Ok(Some("b".into())));
-/// assert_eq!(pages.next(Some("b".into())), Err(PageError::RepeatedCursor));
-/// assert_eq!(pages.next(None), Ok(None));
+/// let config = ClientConfig::new(Implementation::new("my-editor", "1.0.0"));
+/// let mut pages = Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO);
+/// let first_page = pages.options(Instant::ZERO)?;
+/// assert_eq!(first_page.total_timeout, Some(config.total_timeout));
+/// assert_eq!(pages.next(4000, Some("b".into())), Ok(Some("b".into())));
+/// assert_eq!(pages.next(4000, Some("b".into())), Err(PageError::RepeatedCursor));
+/// assert_eq!(pages.next(4000, None), Ok(None));
+/// # Ok::<(), PageError>(())
 /// ```
 #[derive(Debug)]
 pub struct Pages {
+    options: CallOptions,
+    limits: PageLimits,
+    started: Instant,
     left: usize,
+    bytes_left: usize,
     seen: BTreeSet<String>,
 }
 
@@ -28,17 +62,41 @@ pub enum PageError {
     RepeatedCursor,
     /// There are more pages than allowed.
     TooManyPages,
+    /// The pages are longer than allowed, together.
+    TooManyBytes,
+    /// The pages that came took all the time that there was, and there are more.
+    TimedOut {
+        /// The total time-out of the listing.
+        after: Duration,
+    },
 }
 
 impl Pages {
-    /// Leads through at most `most` pages.
-    pub fn new(most: usize) -> Self {
-        Self { left: most, seen: BTreeSet::new() }
+    /// Leads through the pages of a listing that begins now, each asked for with these options.
+    pub fn new(limits: PageLimits, options: CallOptions, now: Instant) -> Self {
+        let total_timeout = options.total_timeout.unwrap_or(limits.total_timeout);
+        let limits = PageLimits { total_timeout, ..limits };
+        Self { options, limits, started: now, left: limits.pages, bytes_left: limits.bytes, seen: BTreeSet::new() }
     }
 
-    /// A page has come with this `nextCursor`: the cursor to ask for next, or `None` at the end. An empty string is
-    /// a cursor like any other.
-    pub fn next(&mut self, next_cursor: Option<String>) -> Result<Option<String>, PageError> {
+    /// How to ask for the next page: it may take what is left of the time for all of them.
+    pub fn options(&self, now: Instant) -> Result<CallOptions, PageError> {
+        let mut options = self.options.clone();
+        let total = self.limits.total_timeout;
+        if !total.is_zero() {
+            let left = total.saturating_sub(now.since(self.started));
+            if left.is_zero() {
+                return Err(PageError::TimedOut { after: total });
+            }
+            options.total_timeout = Some(left);
+        }
+        Ok(options)
+    }
+
+    /// A page of so many bytes has come with this `nextCursor`: the cursor to ask for next, or `None` at the end. An
+    /// empty string is a cursor like any other.
+    pub fn next(&mut self, bytes: usize, next_cursor: Option<String>) -> Result<Option<String>, PageError> {
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(PageError::TooManyBytes)?;
         let Some(cursor) = next_cursor else { return Ok(None) };
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -53,6 +111,15 @@ impl fmt::Display for PageError {
         f.write_str(match self {
             Self::RepeatedCursor => "the server leads through its pages in circles: it gave the same cursor twice",
             Self::TooManyPages => "the server has more pages than allowed; raise `Limits::pages`, or list page by page",
+            Self::TooManyBytes => {
+                "the server's pages are longer than allowed, together; raise `Limits::listing_bytes`, or list page by page"
+            }
+            Self::TimedOut { after } => {
+                return write!(
+                    f,
+                    "the server has more pages than it gave within {after:?}; raise the listing's total time-out, or list page by page"
+                );
+            }
         })
     }
 }

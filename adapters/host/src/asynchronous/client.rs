@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::Serialize;
-use windlass::client::{CallId, InputResponse, ServerNotification};
+use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, Json, RpcError};
 
@@ -105,6 +105,19 @@ impl<R: Runtime> Client<R> {
         outcome
     }
 
+    /// Lists one page, and tells how many bytes it had.
+    async fn page<M: Method>(&self, params: &M::Params, options: &CallOptions) -> Result<(M::Output, usize), Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::page_of::<M>(self.style.on_progress.clone());
+        let call = self.core.start(M::NAME, params, options, slot.clone())?;
+        let in_flight = InFlight { call, guard: Some(self.guard.clone()) };
+        let outcome = poll_fn(|context| slot.poll(context)).await;
+        in_flight.done();
+        outcome
+    }
+
     fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<InFlight, Error> {
         let call = self.core.start(method, params, &self.style.options, token)?;
         Ok(InFlight { call, guard: Some(self.guard.clone()) })
@@ -189,11 +202,11 @@ macro_rules! calls {
 windlass::for_each_client_call!(calls);
 
 macro_rules! listings {
-    ($($(#[$doc:meta])* $name:ident = $page:ident.$entries:ident -> $entry:ident;)+) => {
+    ($($(#[$doc:meta])* $name:ident = $method:ident.$entries:ident -> $entry:ident;)+) => {
         impl<R: Runtime> Client<R> {
             $($(#[$doc])*
             pub async fn $name(&self) -> Result<Vec<$entry>, Error> {
-                all_pages!(self, $page, $entries, .await)
+                all_pages!(self, $method, $entries, .await)
             })+
         }
     };

@@ -161,14 +161,16 @@ pub(crate) use client_handle;
 
 /// Follows all pages of a listing.
 macro_rules! all_pages {
-    ($client:expr, $page:ident, $entries:ident, $($await:tt)*) => {{
-        let mut pages = windlass::client::Pages::new($client.core.page_limit);
+    ($client:expr, $method:ident, $entries:ident, $($await:tt)*) => {{
+        let mut pages = $client.core.pages(&$client.style.options);
         let mut all = Vec::new();
         let mut cursor = None;
         loop {
-            let page = $client.$page(cursor)$($await)*?;
+            let options = pages.options($client.core.now())?;
+            let (page, bytes) = $client.page::<$method>(&PaginatedParams::at(cursor), &options)$($await)*?;
+            let next = pages.next(bytes, page.next_cursor)?;
             all.extend(page.$entries);
-            match pages.next(page.next_cursor)? {
+            match next {
                 Some(next) => cursor = Some(next),
                 None => return Ok(all),
             }

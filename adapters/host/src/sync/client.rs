@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 #[cfg(feature = "http")]
 use windlass::SendError;
-use windlass::client::{CallId, InputResponse, ServerNotification};
+use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
@@ -108,6 +108,16 @@ impl<D: Drive> Client<D> {
         self.engine().wait(|context| slot.poll(context))
     }
 
+    /// Lists one page, and tells how many bytes it had.
+    fn page<M: Method>(&self, params: &M::Params, options: &CallOptions) -> Result<(M::Output, usize), Error>
+    where
+        M::Output: Send + 'static,
+    {
+        let slot = Slot::page_of::<M>(self.style.on_progress.clone());
+        self.core.start(M::NAME, params, options, slot.clone())?;
+        self.engine().wait(|context| slot.poll(context))
+    }
+
     fn engine(&self) -> &Engine<D, DrivenClient> {
         &self.guard.engine
     }
@@ -200,11 +210,11 @@ macro_rules! calls {
 windlass::for_each_client_call!(calls);
 
 macro_rules! listings {
-    ($($(#[$doc:meta])* $name:ident = $page:ident.$entries:ident -> $entry:ident;)+) => {
+    ($($(#[$doc:meta])* $name:ident = $method:ident.$entries:ident -> $entry:ident;)+) => {
         impl<D: Drive> Client<D> {
             $($(#[$doc])*
             pub fn $name(&self) -> Result<Vec<$entry>, Error> {
-                all_pages!(self, $page, $entries,)
+                all_pages!(self, $method, $entries,)
             })+
         }
     };

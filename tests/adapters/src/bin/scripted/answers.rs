@@ -1,4 +1,4 @@
-//! Faults of the answers to `tools/call`.
+//! Faults of the answers to `tools/call` and `tools/list`.
 //!
 //! - `never_answers_calls` keeps silent.
 //! - `answers_after_cancel` answers when the client has cancelled, and not before.
@@ -11,6 +11,8 @@
 //! - `member_twice` says `result` twice in its answer.
 //! - `lone_surrogate` answers with half a character.
 //! - `nesting=LEVELS` answers with a result that is nested so deeply.
+//! - `endless_pages=BYTES` lists page after page of this size, each with another cursor.
+//! - `slow_pages=MILLISECONDS` lists page after page, each after this long.
 
 use serde_json::{Value, json};
 
@@ -67,6 +69,20 @@ pub(crate) fn call(faults: &Faults, message: &Value) -> Option<Value> {
         return None;
     }
     Some(right)
+}
+
+pub(crate) fn list(faults: &Faults, message: &Value) -> Option<Value> {
+    let mut page = json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]});
+    let number: u64 = message["params"]["cursor"].as_str().and_then(|cursor| cursor.parse().ok()).unwrap_or_default();
+    if let Some(bytes) = faults.number("endless_pages") {
+        page["tools"][0]["description"] = "x".repeat(bytes).into();
+        page["nextCursor"] = (number + 1).to_string().into();
+    }
+    if let Some(milliseconds) = faults.number("slow_pages") {
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds as u64));
+        page["nextCursor"] = (number + 1).to_string().into();
+    }
+    Some(json!({ "result": page }))
 }
 
 /// What comes too late is all that a client hears of some calls.

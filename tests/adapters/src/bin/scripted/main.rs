@@ -52,7 +52,7 @@ fn answer(faults: &Faults, message: &Value) -> Option<Value> {
         "server/discover" => handshake::probed(faults),
         "initialize" => handshake::initialize(faults),
         "ping" => Some(json!({ "result": {} })),
-        "tools/list" => Some(json!({"result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}})),
+        "tools/list" => answers::list(faults, message),
         "tools/call" => answers::call(faults, message),
         _ => Some(json!({"error": {"code": -32601, "message": "method not found"}})),
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::adapter::client::PageError;
 use super::adapter::{CallError, Client, Error};
 use crate::peers::scripted;
 
@@ -40,6 +41,28 @@ case!(answers_after_a_cancellation_complete_nothing, {
         // The answer to the call before comes before the answer to this.
         wait!(client.ping()).unwrap();
     }
+    wait!(client.close());
+});
+
+case!(a_listing_without_end_is_given_up, {
+    let builder = Client::builder("asker", "1.0").configure(|config| config.limits.listing_bytes = 10_000_000);
+    let client = wait!(builder.connect(scripted("endless_pages=1000000"))).unwrap();
+    assert_eq!(wait!(client.list_tools()), Err(Error::Pages(PageError::TooManyBytes)));
+    assert_eq!(wait!(client.list_tools_page(None)).unwrap().next_cursor.as_deref(), Some("1"), "page by page there is no end");
+    wait!(client.close());
+});
+
+case!(all_pages_of_a_listing_together_have_the_time_of_one_call, {
+    let client = wait!(Client::connect(scripted("slow_pages=20"))).unwrap();
+    let hasty = client.with_total_timeout(Duration::from_millis(500));
+    // Each page alone comes in time.
+    let outcome = wait!(hasty.list_tools());
+    let timed_out = matches!(
+        outcome,
+        Err(Error::Call(CallError::TimedOut { .. }) | Error::Pages(PageError::TimedOut { .. }))
+    );
+    assert!(timed_out, "{outcome:?}");
+    assert_eq!(wait!(client.list_tools_page(None)).unwrap().tools.len(), 1);
     wait!(client.close());
 });
 
