@@ -204,6 +204,8 @@ impl ClientCore {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
                 target.config.answers_challenges = parts.on_challenge.is_some();
+                // Without one, tries to reach the server again are not spread, which harms only a crowd.
+                target.config.seed = target.config.seed.or_else(|| crate::seed().ok());
                 let machine = HttpClient::new(config, target.config.clone(), clock.now());
                 on_network(machine, *target, clock, grace, &wake)
             }
@@ -226,6 +228,7 @@ impl ClientCore {
         let options = CallOptions::new();
         let (config, grace, parts) = settings.take_apart();
         target.config.answers_challenges = parts.on_challenge.is_some();
+        target.config.seed = target.config.seed.or_else(|| crate::seed().ok());
         let call = (call.0, call.1, &options);
         let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
         let hub = on_network(machine, target, clock, grace, &wake);

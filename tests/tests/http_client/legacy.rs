@@ -341,7 +341,8 @@ fn a_stream_that_brings_something_each_time_is_resumed_for_as_long_as_it_does() 
         let get = talk.request();
         assert_eq!(get.header("last-event-id"), Some((id - 1).to_string().as_str()));
         talk.stream(&get);
-        talk.lines(&get, &format!("id: {id}\ndata: \n\n"));
+        let message = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}"#;
+        talk.lines(&get, &format!("id: {id}\ndata: {message}\n\n"));
         talk.end(&get);
     }
     talk.pass(Duration::from_secs(1));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass::Seed;
 use windlass::client::CallOptions;
 use windlass::codec::http1::Headers;
 use windlass::model::{EmptyParams, Ping, SubscriptionFilter};
@@ -127,8 +128,10 @@ fn it_is_opened_again() {
     talk.lines(&again, "id: 6\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
     talk.end(&again);
     // Five tries without an event in between are enough.
-    for _ in 0..5 {
-        talk.pass(Duration::from_millis(300));
+    for wait in [300, 600, 1200, 2400, 4800] {
+        talk.pass(Duration::from_millis(wait - 1));
+        talk.no_request();
+        talk.pass(Duration::from_millis(1));
         let again = talk.request();
         assert_eq!(again.header("last-event-id"), Some("6"));
         talk.stream(&again);
@@ -137,6 +140,131 @@ fn it_is_opened_again() {
     talk.pass(Duration::from_secs(1000));
     talk.no_request();
     talk.close_down();
+}
+
+const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+/// Opens the stream as often as the client wants to within a minute, each time with these lines and no more. Returns after
+/// how long each time.
+fn opened_in_a_minute(talk: &mut Talk, mut get: Request, lines: impl Fn(u32) -> String) -> Vec<Duration> {
+    let end = talk.now + Duration::from_secs(60);
+    let mut waits = Vec::new();
+    for number in 0.. {
+        talk.stream(&get);
+        talk.lines(&get, &lines(number));
+        talk.cut(&get);
+        let wait = talk.deadline.unwrap().since(talk.now);
+        if talk.now + wait > end {
+            break;
+        }
+        talk.pass(wait);
+        waits.push(wait);
+        get = talk.request();
+    }
+    waits
+}
+
+fn milliseconds(waits: &[Duration]) -> Vec<u128> {
+    waits.iter().map(Duration::as_millis).collect()
+}
+
+#[test]
+fn a_server_that_wants_no_pause_and_brings_nothing_gets_longer_and_longer_ones() {
+    let bring_nothing: [fn(u32) -> String; 4] = [
+        // Only that it is there.
+        |number| format!("retry: 0\nid: {number}\ndata: \n\n"),
+        // What it was said to have told already.
+        |_| format!("retry: 0\nid: 7\ndata: {NEWS}\n\n"),
+        // What is no message.
+        |number| format!("retry: 0\nid: {number}\ndata: news\n\n"),
+        // An answer to nobody.
+        |number| format!("retry: 0\nid: {number}\ndata: {{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{{}}}}\n\n"),
+    ];
+    for lines in bring_nothing {
+        let (mut talk, get) = at_the_listener();
+        talk.stream(&get);
+        talk.announced();
+        talk.lines(&get, &format!("id: 7\ndata: {NEWS}\n\n"));
+        talk.cut(&get);
+        talk.pass(Duration::from_secs(1));
+        let get = talk.request();
+        let waits = opened_in_a_minute(&mut talk, get, lines);
+        let waits = milliseconds(&waits);
+        assert_eq!(waits, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600], "{}", talk.transcript);
+        // However often that was, it does not grow without end.
+        assert_eq!(talk.deadline, Some(talk.now + Duration::from_secs(30)));
+        talk.pass(Duration::from_secs(30));
+        // Once something comes, it is as it was.
+        let get = talk.request();
+        talk.stream(&get);
+        talk.lines(&get, &format!("id: more\ndata: {NEWS}\n\n"));
+        talk.cut(&get);
+        assert_eq!(talk.deadline, Some(talk.now + Duration::from_millis(50)));
+        talk.close_down();
+    }
+}
+
+#[test]
+fn a_server_that_brings_something_each_time_is_asked_as_it_says() {
+    let (mut talk, get) = at_the_listener();
+    talk.stream(&get);
+    talk.announced();
+    talk.cut(&get);
+    talk.pass(Duration::from_secs(1));
+    let get = talk.request();
+    let waits = opened_in_a_minute(&mut talk, get, |number| format!("retry: 4000\nid: {number}\ndata: {NEWS}\n\n"));
+    assert_eq!(milliseconds(&waits), [4000; 15], "{}", talk.transcript);
+    talk.close_down();
+}
+
+#[test]
+fn another_session_does_not_make_it_shorter() {
+    let (mut talk, mut get) = at_the_listener();
+    talk.stream(&get);
+    talk.announced();
+    // Each session costs two tries: one that is refused, and one that brings nothing.
+    for wait in [50, 200, 800, 3200, 12_800] {
+        talk.lines(&get, "retry: 0\ndata: \n\n");
+        talk.cut(&get);
+        assert_eq!(talk.deadline, Some(talk.now + Duration::from_millis(wait)), "{}", talk.transcript);
+        talk.pass(Duration::from_millis(wait));
+        let again = talk.request();
+        talk.plain(&again, 404, "Session not found");
+        let initialize = talk.request();
+        talk.initialized(&initialize, "2025-11-25", Some("another"));
+        get = talk.request();
+        talk.stream(&get);
+        talk.announced();
+    }
+    talk.close_down();
+}
+
+#[test]
+fn a_crowd_of_clients_does_not_come_back_all_at_once() {
+    let waits = |seed| {
+        let mut http = http();
+        http.seed = Some(Seed::from_number(seed));
+        let (mut talk, get) = Talk::at_the_listener(config(), http, Some("s1"));
+        talk.stream(&get);
+        talk.announced();
+        talk.lines(&get, "retry: 1000\ndata: \n\n");
+        talk.cut(&get);
+        assert_eq!(talk.deadline, Some(talk.now + Duration::from_secs(1)), "what the server says is obeyed");
+        talk.pass(Duration::from_secs(1));
+        let get = talk.request();
+        let waits = opened_in_a_minute(&mut talk, get, |_| "data: \n\n".into());
+        talk.close_down();
+        waits
+    };
+    let (one, other) = (waits(1), waits(2));
+    assert_eq!(one, waits(1), "the same seed gives the same waits");
+    for (number, (one, other)) in one.iter().zip(&other).enumerate() {
+        let least = Duration::from_secs(2 << number);
+        for wait in [one, other] {
+            assert!(*wait >= least && *wait < least * 5 / 4, "{wait:?} in place of {least:?}");
+        }
+        assert_ne!(one, other);
+    }
 }
 
 #[test]

@@ -83,6 +83,29 @@ fn they_do_not_count_as_unsent_while_they_wait() {
     talk.close_down();
 }
 
+#[test]
+fn a_server_that_wants_no_pause_and_brings_nothing_gets_longer_and_longer_ones() {
+    let mut http = http();
+    http.listen = false;
+    let mut talk = Talk::legacy_with(config(), http, "2025-11-25", Some("s1"));
+    let (number, request) = call(&mut talk, 0);
+    breaks_off(&mut talk, &request, "retry: 0\n");
+    for wait in [50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000] {
+        assert_eq!(talk.deadline, Some(talk.now + Duration::from_millis(wait)), "{}", talk.transcript);
+        talk.pass(Duration::from_millis(wait));
+        let get = talk.request();
+        talk.stream(&get);
+        talk.lines(&get, &format!("id: e{wait}\ndata: \n\n"));
+        talk.cut(&get);
+    }
+    talk.pass(Duration::from_secs(30));
+    let get = talk.request();
+    talk.stream(&get);
+    talk.event(&get, &request.result(EMPTY));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
 /// The server wants other credentials, and gets them.
 fn challenged(talk: &mut Talk, request: &Request, token: &str) -> Request {
     talk.say(request, 401, "WWW-Authenticate: Bearer\r\n", Some(""));
@@ -131,7 +154,8 @@ fn a_server_that_asks_for_credentials_without_end_does_not_keep_a_call_open_for_
         let again = challenged(&mut talk, &request, &format!("Bearer {round}"));
         talk.pass(Duration::from_secs(9));
         talk.stream(&again);
-        talk.lines(&again, &format!("id: e{round}\ndata: \n\n"));
+        let message = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}"#;
+        talk.lines(&again, &format!("id: e{round}\ndata: {message}\n\n"));
         talk.cut(&again);
         talk.pass(Duration::from_secs(1));
         if talk.outcomes.contains_key(&number) {

@@ -59,6 +59,8 @@ pub(super) struct Body {
     pub(super) lively: bool,
     /// It holds several messages, of which a bad one spoils no other.
     pub(super) is_batch: bool,
+    /// A message came that means something.
+    pub(super) telling: bool,
 }
 
 impl Body {

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::super::url::{Url, UrlError};
 use crate::codec::http1::{Framing, Headers, Unsendable, write_request};
+use crate::entropy::Seed;
 
 /// Where the server is, and how much of everything a client puts up with on the way there.
 ///
@@ -34,9 +35,13 @@ pub struct HttpClientConfig {
     pub redirects: u32,
     /// Tries in a row to open a stream again that broke, without an event or ten seconds of quiet in between.
     pub reconnects: u32,
-    /// How long to wait before the first of them, if the server does not say; each wait is twice the one before. What the
-    /// server says is obeyed up to a day.
+    /// How long to wait before the first of them, if the server does not say. What the server says is obeyed up to a day.
+    /// As long as a stream that is opened again brings no message that is new, each wait is twice the one before, up to
+    /// half a minute or what the server says.
     pub reconnect_after: Duration,
+    /// What the waits are spread with, so that clients that lost a server together do not come back together: all but the
+    /// first are up to a quarter longer, at random. Adapters draw one for each client; without one nothing is spread.
+    pub seed: Option<Seed>,
     /// How long a notification or an answer may take to be delivered.
     pub message_timeout: Duration,
     /// How long a server may take to say goodbye.
@@ -64,6 +69,7 @@ impl HttpClientConfig {
             redirects: 3,
             reconnects: 5,
             reconnect_after: Duration::from_secs(1),
+            seed: None,
             message_timeout: Duration::from_secs(30),
             close_timeout: Duration::from_secs(2),
             connections: 64,

@@ -84,9 +84,30 @@ pub(super) struct Asked {
     pub(super) tries: Tries,
 }
 
-/// How often a stream was opened again since it last was of use.
+/// How often a stream was opened again.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tries(pub(super) u32);
+pub(super) struct Tries {
+    /// Since an event came on it, or it lasted.
+    pub(super) silent: u32,
+    /// Since it brought a message that was new, or lasted.
+    pub(super) fruitless: u32,
+}
+
+/// What a stream that is over was good for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Worth {
+    pub(super) lively: bool,
+    pub(super) fruitful: bool,
+}
+
+impl Tries {
+    /// One more, after a stream that was worth this.
+    pub(super) fn after(self, worth: Worth) -> Self {
+        let silent = if worth.lively { 0 } else { self.silent };
+        let fruitless = if worth.fruitful { 0 } else { self.fruitless };
+        Self { silent: silent + 1, fruitless: fruitless + 1 }
+    }
+}
 
 /// How far an exchange is.
 pub(super) enum Stage {

@@ -21,6 +21,7 @@ use super::tools::KnownTools;
 use super::turns::Turns;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::Headers;
+use crate::entropy::Entropy;
 use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
@@ -66,6 +67,10 @@ pub struct Exchanges<T> {
     pub(super) ready: VecDeque<u64>,
     pub(super) controls: VecDeque<Control>,
     pub(super) turns: Turns,
+    /// What the waits before streams are opened again are spread with.
+    pub(super) entropy: Option<Entropy>,
+    /// How often the listening stream was opened again without bringing anything, in whichever session.
+    pub(super) fruitless_listens: u32,
     pub(super) gate: Gate,
     /// Messages that were taken back, to be sent before all others.
     pub(super) parked: VecDeque<Parked>,
@@ -124,6 +129,8 @@ impl<T> Exchanges<T> {
     pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
         Self {
             client: Client::with_own_streams(config),
+            entropy: http.seed.as_ref().map(Entropy::new),
+            fruitless_listens: 0,
             http,
             now,
             exchanges: Table::new(),

@@ -188,6 +188,7 @@ impl<T> Exchanges<T> {
                 return self.list_tools_again(mismatch, None);
             }
         }
+        exchange.body.telling = true;
         let step = self.client.handle(message, self.now);
         if let Some(prepared) = step.map(|step| prepared(step, id, texts)) {
             self.prepare(prepared);

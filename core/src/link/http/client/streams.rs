@@ -7,14 +7,17 @@ use core::time::Duration;
 
 use super::super::url::Url;
 use super::config::is_sendable;
-use super::exchange::{Exchange, Purpose, Stage, Tries, is_passing};
+use super::exchange::{Exchange, Purpose, Stage, Tries, Worth, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
-use crate::time::Instant;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
+
+/// How far the waits grow between tries that bring nothing, unless the server asks for more: often enough that nobody
+/// waits long for a server that is well again, and seldom enough that one that is not hardly notices.
+const MOST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The most that is waited at the server's word: one that says never is asked once a day whether it means it.
 const MOST_RETRY: Duration = Duration::from_secs(24 * 3600);
@@ -46,41 +49,49 @@ impl<T> Exchanges<T> {
         Common { version: self.client.spoken(), session: self.session.as_deref(), extra: &self.http.headers }
     }
 
-    /// When to try again, if the server does not say.
-    fn retry_at(&self, exchange: &Exchange, tries: Tries) -> Instant {
-        let patience = self.http.reconnect_after.saturating_mul(1 << tries.0.min(16));
+    /// How long to wait before a stream is opened again: the first time as long as the server says, then longer and longer
+    /// while that brings nothing.
+    fn pause(&mut self, exchange: &Exchange, tries: Tries) -> Duration {
         let asked_for = exchange.body.events().and_then(|events| events.retry());
-        self.now + asked_for.map_or(patience, |asked_for| asked_for.min(MOST_RETRY)).max(LEAST_RETRY)
+        let first = asked_for.map_or(self.http.reconnect_after, |asked_for| asked_for.min(MOST_RETRY)).max(LEAST_RETRY);
+        let doublings = tries.fruitless.saturating_sub(1);
+        let pause = first.saturating_mul(1 << doublings.min(16)).min(MOST_PAUSE.max(first));
+        let spread = self.entropy.as_mut().filter(|_| doublings > 0).map(|entropy| u16::from_le_bytes(entropy.bytes()));
+        // A quarter, in parts of 65,536.
+        pause + pause / (4 << 16) * spread.unwrap_or(0).into()
     }
 
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
     /// Returns it if it cannot.
     pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
-        let worked = self.has_worked(&mut exchange);
+        let worth = self.worth(&mut exchange);
         let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
-        if worked {
-            asked.tries = Tries(0);
-        }
+        asked.tries = asked.tries.after(worth);
         let (number, tries) = (asked.number, asked.tries);
         let id = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
         let known = !id.is_empty() && is_sendable("Last-Event-ID", id).is_ok();
-        if !known || !self.may_resume() || tries.0 >= self.http.reconnects || !self.client.is_open(number) {
+        if !known || !self.may_resume() || tries.silent > self.http.reconnects || !self.client.is_open(number) {
             return Some(exchange);
         }
-        asked.tries = Tries(tries.0 + 1);
         self.wait(exchange, tries);
         None
     }
 
-    /// Whether a stream that is over was of use. It is asked once for each.
-    fn has_worked(&self, exchange: &mut Exchange) -> bool {
+    /// What a stream that is over was good for. It is asked once for each.
+    fn worth(&self, exchange: &mut Exchange) -> Worth {
         let since = exchange.streams_since.take();
-        core::mem::take(&mut exchange.body.lively) || since.is_some_and(|since| self.now >= since + STEADY_TIME)
+        let lasted = since.is_some_and(|since| self.now >= since + STEADY_TIME);
+        let lively = core::mem::take(&mut exchange.body.lively);
+        let telling = core::mem::take(&mut exchange.body.telling);
+        // A server that tells once more what it was said to have told already brings nothing.
+        let last = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
+        let is_new = last.is_empty() || exchange.request.headers.get("last-event-id") != Some(last);
+        Worth { lively: lively || lasted, fruitful: (telling && is_new) || lasted }
     }
 
     /// Keeps a stream until its time to be opened again has come.
     fn wait(&mut self, mut exchange: Exchange, tries: Tries) {
-        let at = self.retry_at(&exchange, tries);
+        let at = self.now + self.pause(&exchange, tries);
         exchange.stage = Stage::Waiting;
         exchange.deadline = Some(at);
         self.put_back(exchange);
@@ -106,7 +117,8 @@ impl<T> Exchanges<T> {
     pub(super) fn open_listener(&mut self) {
         let url = self.endpoint("GET");
         let request = request::get(url, None, &self.common());
-        let mut exchange = Exchange::new(Purpose::Listen(Tries::default()), request);
+        let tries = Tries { silent: 0, fruitless: self.fruitless_listens };
+        let mut exchange = Exchange::new(Purpose::Listen(tries), request);
         exchange.deadline = Some(self.now + BEGIN_TIME);
         self.open(exchange);
     }
@@ -139,15 +151,14 @@ impl<T> Exchanges<T> {
     /// The listening stream is over. One that was never there is done without; one that was is opened again.
     pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
         self.listening_decided();
-        let worked = self.has_worked(&mut exchange);
+        let worth = self.worth(&mut exchange);
         let Purpose::Listen(tries) = &mut exchange.purpose else { return };
-        if worked {
-            *tries = Tries(0);
-        }
-        let made = *tries;
-        *tries = Tries(made.0 + 1);
-        if exchange.body.events().is_some() && made.0 < self.http.reconnects && self.client.closed().is_none() {
-            self.wait(exchange, made);
+        *tries = tries.after(worth);
+        let tries = *tries;
+        self.fruitless_listens = tries.fruitless;
+        let opens = exchange.body.events().is_some() && tries.silent <= self.http.reconnects;
+        if opens && self.client.closed().is_none() {
+            self.wait(exchange, tries);
         }
     }
 
