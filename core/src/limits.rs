@@ -38,6 +38,9 @@ pub struct Limits {
     /// Bytes of all pages together that a listing of everything follows, as they came. A thousand tools with schemas of
     /// 16 KB each; more would fill the memory of a program, and no model could read it.
     pub listing_bytes: usize,
+    /// States of calls between two rounds that a server remembers as used, where each may be used once. 65,536 in ten minutes
+    /// are a hundred rounds a second, and take 4 MB; beyond it rounds are refused.
+    pub used_states: usize,
     /// Results in the cache.
     pub cached_results: usize,
     /// Bytes of results in the cache.
@@ -59,6 +62,7 @@ impl Default for Limits {
             subscriptions: 256,
             pages: 1000,
             listing_bytes: 16 * 1024 * 1024,
+            used_states: 65_536,
             cached_results: 256,
             cached_bytes: 4 * 1024 * 1024,
         }

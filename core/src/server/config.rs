@@ -36,9 +36,16 @@ pub struct ServerConfig {
     pub input_timeout: Duration,
     /// How long a modern client may take from one round to the next.
     pub state_lifetime: Duration,
-    /// The key that seals the state of a call between rounds. By default it is drawn from the machine's seed, which
-    /// does for one process; instances that serve each other's rounds share a key.
+    /// The key that seals the state of a call between rounds: the client can neither read nor change it, nor use it for
+    /// another call. By default it is drawn from the machine's seed, which does for one process; instances that serve each
+    /// other's rounds share a key, which is drawn at random and used for nothing else.
     pub state_key: Option<[u8; 32]>,
+    /// Whether the state of a call may be used once only. Otherwise a client, or whoever has got hold of what it sent, may
+    /// come back with it as often as they like within [`state_lifetime`](Self::state_lifetime); that matters where what a
+    /// handler does in a later round must not be done twice. It is off by default, because a client whose connection broke
+    /// before the answer came could not make that round again. Each machine knows of its own only: instances that share a
+    /// key look at [`Invocation::state_id`](super::Invocation::state_id).
+    pub single_use_state: bool,
     /// The time since the Unix epoch at the origin of the machine's clock, so that instances agree on expiry.
     pub unix_time_at_origin: Duration,
     /// Keep-alive pings, to legacy clients only.
@@ -60,6 +67,7 @@ impl ServerConfig {
             input_timeout: Duration::from_secs(600),
             state_lifetime: Duration::from_secs(600),
             state_key: None,
+            single_use_state: false,
             unix_time_at_origin: Duration::ZERO,
             keep_alive: None,
             limits: Limits::default(),

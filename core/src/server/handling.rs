@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::config::Caller;
 use super::invocation::{Invocation, Invoked, Needs, Reply, ReplyTo};
 use super::params::Params;
-use super::state::CallDigest;
+use super::state::{CallDigest, Carried, NotUsable, StateId};
 use super::{Call, Queued, Server};
 use crate::json::Json;
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
@@ -47,6 +47,14 @@ pub(super) enum Kind {
     Handler { invocation: Arc<Invocation>, missing: usize },
     /// It is a subscription, which stays open.
     Subscription(SubscriptionFilter),
+}
+
+/// What a handler is given from the rounds before.
+#[derive(Default)]
+struct FromBefore {
+    inputs: BTreeMap<String, Json>,
+    state: Option<Json>,
+    id: Option<StateId>,
 }
 
 impl ServerRequest {
@@ -114,7 +122,7 @@ impl<T, H: Clone> Server<T, H> {
         caller: Arc<Caller>,
     ) -> Result<(), RpcError> {
         match self.offer.registry.find_completion(&params.reference, &params.argument.name)?.cloned() {
-            Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, BTreeMap::new(), None),
+            Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, FromBefore::default()),
             None => self.answer(key, &CompleteResult::new(core::iter::empty::<String>())),
         }
         Ok(())
@@ -130,37 +138,54 @@ impl<T, H: Clone> Server<T, H> {
         caller: Arc<Caller>,
         now: Instant,
     ) -> Result<(), RpcError> {
-        let (mut inputs, mut state) = (BTreeMap::new(), None);
+        let mut from_before = FromBefore::default();
         if caller.version.era() == Era::Modern {
             if let Some(sealed) = params.request_state()? {
-                let carried = self.offer.sealer.open(&sealed, &digest(&invoked), self.unix_time(now)).ok_or_else(|| {
-                    RpcError::invalid_params(
-                        "the request state was changed, is too old, or belongs to another call; call anew without it",
-                    )
-                })?;
-                inputs = carried.inputs;
-                state = carried.state;
+                from_before = self.open_state(&sealed, &invoked, now)?;
             }
-            inputs.extend(params.input_responses()?);
+            from_before.inputs.extend(params.input_responses()?);
         }
-        self.start(key, handler, invoked, caller, inputs, state);
+        self.start(key, handler, invoked, caller, from_before);
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        key: RequestKey,
-        handler: H,
-        request: Invoked,
-        caller: Arc<Caller>,
-        inputs: BTreeMap<String, Json>,
-        state: Option<Json>,
-    ) {
+    /// What the round before has handed on.
+    fn open_state(&mut self, sealed: &str, invoked: &Invoked, now: Instant) -> Result<FromBefore, RpcError> {
+        let now = self.unix_time(now);
+        let opened = self.offer.sealer.open(sealed, &digest(invoked), now).ok_or_else(|| {
+            RpcError::invalid_params(
+                "the request state was changed, is too old, or belongs to another call; call anew without it",
+            )
+        })?;
+        let config = &self.offer.config;
+        if config.single_use_state {
+            self.used_states.take(&opened, now, config.limits.used_states).map_err(|why| match why {
+                NotUsable::Again => {
+                    RpcError::invalid_params("the request state was used already; call anew without it")
+                }
+                NotUsable::TooMany => RpcError::internal("too many calls are between two rounds; try again later"),
+            })?;
+        }
+        let Carried { inputs, state } = opened.carried;
+        Ok(FromBefore { inputs, state, id: Some(opened.id) })
+    }
+
+    fn start(&mut self, key: RequestKey, handler: H, request: Invoked, caller: Arc<Caller>, from_before: FromBefore) {
         let Some(open) = self.session.request_mut(key) else { return };
         let wants_progress = open.data.progress_token.is_some();
         let log_level = open.data.log_level;
-        let invocation =
-            Arc::new(Invocation { key, request, caller, wants_progress, log_level, inputs, state, rounds: 0 });
+        let FromBefore { inputs, state, id: state_id } = from_before;
+        let invocation = Arc::new(Invocation {
+            key,
+            request,
+            caller,
+            wants_progress,
+            log_level,
+            inputs,
+            state,
+            state_id,
+            rounds: 0,
+        });
         open.data.kind = Kind::Handler { invocation: invocation.clone(), missing: 0 };
         self.queue.push_back(Queued::Invoke { handler, invocation });
     }
@@ -260,7 +285,8 @@ impl<T, H: Clone> Server<T, H> {
         if needs.state.is_some() || !invocation.inputs.is_empty() {
             let expires = self.unix_time(now) + self.offer.config.state_lifetime;
             let call = digest(&invocation.request);
-            match self.offer.sealer.seal(&call, invocation.inputs.clone(), needs.state, expires) {
+            let carried = Carried { inputs: invocation.inputs.clone(), state: needs.state };
+            match self.offer.sealer.seal(&call, &carried, expires, key) {
                 Ok(sealed) => result.request_state = Some(sealed),
                 Err(error) => return self.session.fail(key, &RpcError::internal(error.to_string())),
             }

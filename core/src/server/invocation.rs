@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::config::Caller;
+use super::state::StateId;
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::model::{
@@ -50,6 +51,10 @@ pub struct Invocation {
     pub inputs: BTreeMap<String, Json>,
     /// What the handler kept from the round before.
     pub state: Option<Json>,
+    /// Names the state with which a modern client came back, if it did. Servers that share a key
+    /// ([`ServerConfig::state_key`](super::ServerConfig::state_key)) and let no state be used twice keep those that they
+    /// have seen in a place of their own, and fail a call that comes with one of them.
+    pub state_id: Option<StateId>,
     /// How often the handler has asked for input.
     pub(super) rounds: u32,
 }

@@ -29,7 +29,8 @@ pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, Re
 pub(crate) use params::Params;
 pub(crate) use registry::Changes;
 pub use registry::Registry;
-use state::Sealer;
+pub use state::StateId;
+use state::{Sealer, UsedStates};
 
 use crate::client::{CallId, CallOptions};
 use crate::entropy::Entropy;
@@ -47,6 +48,7 @@ pub(crate) struct Server<T, H> {
     pub(crate) session: Session<Call<T>, ServerRequest>,
     legacy: Legacy,
     last_caller: Option<LastCaller>,
+    used_states: UsedStates,
     queue: VecDeque<Queued<T, H>>,
     keep_alive: Option<Box<KeepAlive>>,
     closed: Option<Box<CloseReason>>,
@@ -72,12 +74,12 @@ impl<H> Offer<H> {
         // What was there from the start is no change.
         registry.changes = Changes::default();
         registry.trim();
-        let key = config.state_key.unwrap_or_else(|| entropy.bytes());
+        let sealer = Sealer::new(config.state_key.unwrap_or_else(|| entropy.bytes()), entropy.bytes());
         let mut result_meta = Vec::new();
         let _ = write_json(&mut result_meta, key::SERVER_INFO);
         result_meta.push(b':');
         let _ = write_json(&mut result_meta, &config.info);
-        Self { config, registry, sealer: Sealer::new(key), result_meta: result_meta.into() }
+        Self { config, registry, sealer, result_meta: result_meta.into() }
     }
 }
 
@@ -160,6 +162,7 @@ impl<T, H: Clone> Server<T, H> {
                     .with_resources_list_changed(true),
             },
             last_caller: None,
+            used_states: UsedStates::default(),
             queue: VecDeque::new(),
             keep_alive: None,
             closed: None,

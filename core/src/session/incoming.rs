@@ -43,6 +43,19 @@ impl RequestKey {
     pub(crate) fn session(self) -> u32 {
         self.session
     }
+
+    /// No other request of the machine has the same.
+    pub(crate) fn to_bytes(self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&self.session.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.number.to_le_bytes());
+        bytes
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(session: u32, number: u64) -> Self {
+        Self { session, number }
+    }
 }
 
 impl<T, I> Session<T, I> {

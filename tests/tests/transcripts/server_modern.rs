@@ -119,6 +119,35 @@ fn the_state_between_rounds_is_sealed() {
 }
 
 #[test]
+fn a_state_is_used_once_where_the_server_says_so() {
+    let mut config = server_config();
+    config.single_use_state = true;
+    let mut sim = fresh_server_with(config);
+    let first = r#""name":"ask-twice","inputResponses":{"name":{"action":"accept","content":{"name":"Ada"}}}"#;
+    let mut states = Vec::new();
+    for id in 1..=2 {
+        say(&mut sim, &modern(id, "tools/call", first));
+        let answer = sim.client.heard().last().unwrap().clone();
+        states.push(answer.split(r#""requestState":""#).nth(1).unwrap().split('"').next().unwrap().to_owned());
+    }
+    assert_ne!(states[0], states[1], "even what is the same is not sealed alike");
+    let second = |state: &str| {
+        format!(
+            r#""name":"ask-twice","inputResponses":{{"seat":{{"action":"accept","content":{{"seat":"4a"}}}}}},"requestState":"{state}""#
+        )
+    };
+    for (id, state, used) in [(3, 0, false), (4, 0, true), (5, 1, false), (6, 1, true), (7, 0, true)] {
+        say(&mut sim, &modern(id, "tools/call", &second(&states[state])));
+        let answer = sim.client.heard().last().unwrap();
+        assert_eq!(answer.contains("the request state was used already"), used, "{answer}");
+        assert_eq!(answer.contains("half way"), !used, "{answer}");
+    }
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
 fn progress_and_log_messages_belong_to_a_request_that_wants_them() {
     let mut sim = fresh_server();
     let with = |more: &str| META.replace("{\"io", &format!("{{{more},\"io"));
