@@ -9,10 +9,10 @@ use windlass::model::{
     CallTool, CallToolParams, ElicitUrlParams, EmptyParams, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter,
 };
-use windlass::{CallError, Instant};
+use windlass::{CallError, Instant, Json};
 use windlass_sim::{Script, SimClient, Weather};
 
-use common::{Sim, client_config, legacy_client, legacy_config, modern_client, server, tell};
+use common::{Sim, client_config, legacy_client, legacy_config, modern_client, modern_client_with, server, tell};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -260,6 +260,102 @@ fn all_pages_of_a_listing_have_the_time_of_one_call() {
     let patient = CallOptions::new().total_timeout(Duration::ZERO);
     let pages = Pages::new(PageLimits::of(&config), patient, Instant::ZERO);
     assert_eq!(left(&pages, 1000 * config.total_timeout), Ok(Some(Duration::ZERO)));
+}
+
+#[test]
+fn half_a_surrogate_pair_is_passed_on_where_nobody_reads_it() {
+    const CUT_OFF: &str = r#"{"title":"Hi \ud83d","stars":5}"#;
+    // To a handler and back.
+    let mut sim = Sim::new(1, Weather::rough(), client_config(), server);
+    sim.run_until(|sim| sim.client.peer().is_some());
+    let params = CallToolParams::new("echo").with_arguments(Json::parse(CUT_OFF).unwrap());
+    let call = sim.client.call::<CallTool>(&params).unwrap();
+    sim.run_until(|sim| sim.client.outcome(call).is_some());
+    assert_eq!(sim.client.result::<CallTool>(call).unwrap().text_content(), CUT_OFF);
+    finish(&mut sim);
+
+    // In a result, unless it is where the protocol has text.
+    let mut sim = modern_client();
+    for (id, content, passes) in [(2, r#""ok""#, true), (3, r#""\ud83d""#, false)] {
+        let call = sim.client.call::<CallTool>(&CallToolParams::new("any")).unwrap();
+        sim.settle();
+        let content = format!(r#"[{{"type":"text","text":{content}}}]"#);
+        let result = format!(r#"{{"resultType":"complete","content":{content},"structuredContent":{CUT_OFF}}}"#);
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+        let outcome = sim.client.outcome(call).unwrap().clone();
+        let decoded = windlass::client::decode::<CallTool>(outcome.as_ref().map(Json::as_text).map_err(Clone::clone));
+        match decoded {
+            Ok(result) => assert_eq!((result.structured_content.unwrap().as_str(), passes), (CUT_OFF, true)),
+            Err(error) => assert!(!passes && error.to_string().contains("half a surrogate pair"), "{error}"),
+        }
+    }
+    finish(&mut sim);
+}
+
+/// A client that keeps so much, and a server whose answers say how long they may be kept: as many seconds as the name in the
+/// request says.
+fn keeping(change: fn(&mut ClientConfig)) -> Sim<SimClient, Script> {
+    let mut config = client_config();
+    change(&mut config);
+    let mut sim = modern_client_with(config);
+    sim.server.answer_with(|line| {
+        let after = |name: &str| line.split(name).nth(1).and_then(|rest| rest.split(['"', ',']).next()).unwrap_or("0");
+        let (id, seconds) = (after(r#""id":"#), after("test://"));
+        vec![format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","contents":[],"ttlMs":{seconds}000,"cacheScope":"private"}}}}"#
+        )]
+    });
+    sim
+}
+
+/// Whether what may be kept for so many seconds is asked for.
+fn is_asked_for(sim: &mut Sim<SimClient, Script>, seconds: u32) -> bool {
+    let before = sim.server.heard().len();
+    sim.client.call::<ReadResource>(&ReadResourceParams::new(format!("test://{seconds}"))).unwrap();
+    sim.settle();
+    sim.server.heard().len() > before
+}
+
+#[test]
+fn what_would_be_stale_first_makes_room() {
+    const NONE: [u32; 0] = [];
+    // Four results, or as many bytes as four take.
+    let limits: [fn(&mut ClientConfig); 2] =
+        [|config| config.limits.cached_results = 4, |config| config.limits.cached_bytes = 400];
+    for change in limits {
+        let mut sim = keeping(change);
+        let asked = |sim: &mut Sim<SimClient, Script>, kept: &[u32]| {
+            kept.iter().copied().filter(|&seconds| is_asked_for(sim, seconds)).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(&mut sim, &[30, 10, 20, 60]), [30, 10, 20, 60]);
+        assert_eq!(asked(&mut sim, &[30, 10, 20, 60]), NONE, "all four are kept");
+        assert_eq!(asked(&mut sim, &[40]), [40]);
+        assert_eq!(
+            asked(&mut sim, &[30, 20, 60, 40]),
+            NONE,
+            "the one that would be stale first was let go, and no other"
+        );
+        // What is stale makes room, and nothing else goes.
+        sim.run_for(25 * SECOND);
+        assert_eq!(asked(&mut sim, &[50]), [50]);
+        assert_eq!(asked(&mut sim, &[30, 40, 50, 60]), NONE);
+        finish(&mut sim);
+    }
+}
+
+#[test]
+fn a_result_that_would_push_out_most_others_is_not_kept() {
+    let mut sim = keeping(|config| config.limits.cached_bytes = 400);
+    sim.server.answer_with(|line| {
+        let id = line.split(r#""id":"#).nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("0");
+        let text = "x".repeat(100);
+        vec![format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","contents":[],"x":"{text}","ttlMs":9000}}}}"#
+        )]
+    });
+    assert!(is_asked_for(&mut sim, 9));
+    assert!(is_asked_for(&mut sim, 9));
+    finish(&mut sim);
 }
 
 #[test]

@@ -36,6 +36,24 @@ pub(crate) use write::write_json;
 /// assert_eq!(Json::of(&[1, 2])?.decode::<Vec<u8>>()?, [1, 2]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+///
+/// What was found to be JSON is passed on as it came, and JSON allows more than Rust's text can hold: a string with half of
+/// a surrogate pair, which programs write that cut a text off in the middle of an emoji. Such a value reaches whoever can
+/// make use of it; reading it into a [`String`] or a tree of values fails, and so does a call where the protocol itself has
+/// text there.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use windlass::Json;
+///
+/// let cut_off = Json::parse(r#"{"title":"Hi \ud83d","stars":5}"#)?;
+/// assert_eq!(cut_off.as_str(), r#"{"title":"Hi \ud83d","stars":5}"#);
+/// assert!(cut_off.decode::<serde_json::Value>().is_err());
+/// // What is next to it can be had all the same.
+/// let members: BTreeMap<String, Json> = cut_off.decode()?;
+/// assert_eq!(members["stars"].decode::<u8>()?, 5);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub struct Json(Box<str>);
 
 impl Json {
@@ -54,7 +72,7 @@ impl Json {
         Self("{}".into())
     }
 
-    /// Reads the text into a type.
+    /// Reads the text into a type. Text with half of a surrogate pair cannot be read.
     pub fn decode<V: DeserializeOwned>(&self) -> Result<V, serde_json::Error> {
         serde_json::from_str(&self.0)
     }

@@ -36,7 +36,7 @@ impl<'a> JsonText<'a> {
         self.0
     }
 
-    /// Reads the text into a type.
+    /// Reads the text into a type. Text with half of a surrogate pair cannot be read; see [`Json`].
     pub fn decode<V: Deserialize<'a>>(self) -> Result<V, serde_json::Error> {
         serde_json::from_str(self.0)
     }

@@ -67,7 +67,7 @@ pub enum Invoked {
     Tool {
         /// Its name.
         name: Arc<str>,
-        /// A JSON object.
+        /// A JSON object, as it came: see [`Json`] for what it may hold.
         arguments: Json,
     },
     /// Read a resource.
