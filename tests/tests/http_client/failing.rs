@@ -127,6 +127,34 @@ fn an_event_that_is_no_message_is_skipped() {
 }
 
 #[test]
+fn a_body_that_ends_with_the_connection_is_whole_only_if_that_ended_well() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+    let answer = |request: &Request| format!("{head}{}", request.result(r#"{"content":[]}"#));
+    let mut talk = Talk::modern();
+    let (number, request) = call(&mut talk);
+    talk.raw(request.conn, answer(&request).as_bytes());
+    assert!(!talk.outcomes.contains_key(&number), "more may come");
+    talk.cut(&request);
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+    // However complete it looks: what was cut off may have gone on.
+    fails(
+        |talk, request| {
+            talk.raw(request.conn, answer(request).as_bytes());
+            talk.breaks(request.conn, "the peer did not end TLS");
+        },
+        "no response received for request ID 2: the connection broke: the peer did not end TLS",
+    );
+    // An answer whose length was said is there before anything can be cut off.
+    let mut talk = Talk::modern();
+    let (number, request) = call(&mut talk);
+    talk.json(&request, 200, &request.result(r#"{"content":[]}"#));
+    talk.breaks(request.conn, "the peer did not end TLS");
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
 fn heads_that_are_none() {
     fails(
         |talk, request| talk.raw(request.conn, b"SSH-2.0-OpenSSH\r\n\r\n"),
