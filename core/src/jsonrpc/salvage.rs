@@ -80,6 +80,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_escaped_in_a_string_ends_nothing() {
+        // A quote, a backslash before the end, and what looks like a member.
+        assert_eq!(salvaged(r#"{"id":"a\"b","method":"m","params":{"#, "}}"), (Some("a\"b".into()), false));
+        assert_eq!(salvaged(r#"{"x":"\\","id":7,"result":{"x":"#, "}}"), (Some(7.into()), true));
+        assert_eq!(salvaged(r#"{"x":"\",\"id\":8,\"","id":7,"result":{"x":"#, "}}"), (Some(7.into()), true));
+        assert_eq!(salvaged(r#"{"\"id":8,"id":7,"result":{"x":"#, "}}"), (Some(7.into()), true));
+        assert_eq!(salvaged(r#"{"result":{"x":"#, r#"},"id":"\"","x":"\"}"}"#), (Some("\"".into()), true));
+        // A string that does not end in what is kept tells nothing.
+        assert_eq!(salvaged(r#"{"x":"\"#, ""), (None, false));
+    }
+
+    #[test]
     fn an_inner_id_is_not_taken_for_the_envelopes() {
         assert_eq!(salvaged(r#"{"result":{"x":"#, r#""id":9}}"#), (None, true));
         assert_eq!(salvaged("xxxxx", "xxxxx"), (None, false));

@@ -102,6 +102,25 @@ fn a_modern_server_that_is_legacy_now() {
 }
 
 #[test]
+fn a_modern_server_that_refuses_to_be_asked_stays_what_it_was() {
+    for code in [-32020, -32021] {
+        let mut talk = modern();
+        let (looks, look) = call(&mut talk, "look");
+        talk.plain(&look, 400, "out of order");
+        let probe = talk.request_for("server/discover");
+        // Only a modern server knows this error.
+        talk.json(&probe, 400, &probe.error(code, "not for you"));
+        assert!(talk.failed(looks).contains("HTTP status 400"), "{}", talk.failed(looks));
+        assert!(talk.client.peer().is_some() && !talk.transcript.contains("! renewed"), "{}", talk.transcript);
+        let (number, request) = call(&mut talk, "look");
+        assert!(request.body.contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#), "{}", request.body);
+        talk.json(&request, 200, &request.result(r#"{"content":[]}"#));
+        assert!(talk.outcome(number).is_ok());
+        talk.close_down();
+    }
+}
+
+#[test]
 fn what_is_refused_late_is_not_asked_about_again() {
     let mut talk = modern();
     let ((looks, look), (does, act)) = (call(&mut talk, "look"), call(&mut talk, "do"));

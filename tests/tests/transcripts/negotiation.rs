@@ -82,6 +82,36 @@ fn a_modern_server_is_slow_to_start() {
 }
 
 #[test]
+fn a_server_that_refuses_the_revision_that_it_names_is_given_up() {
+    let mut sim = automatic();
+    for id in 1..=10 {
+        let refused = r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}"#;
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{refused}}}"#));
+    }
+    let probes = sim.server.heard().iter().filter(|line| line.contains("server/discover")).count();
+    assert_eq!(probes, 3, "{}", sim.transcript());
+    let offered = vec!["2026-07-28".to_owned()];
+    assert_eq!(sim.client.closed(), Some(&CloseReason::Negotiation(NegotiationError::NoCommonVersion { offered })));
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_sends_the_client_to_and_fro_between_the_eras_is_given_up() {
+    let mut sim = automatic();
+    for id in 1..=20 {
+        let last = sim.server.heard().last().cloned().unwrap_or_default();
+        let other = if last.contains("server/discover") { "2025-11-25" } else { "2026-07-28" };
+        let refused = format!(r#"{{"code":-32022,"message":"no","data":{{"supported":["{other}"]}}}}"#);
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{refused}}}"#));
+    }
+    assert!(sim.server.heard().len() <= 4, "{}", sim.transcript());
+    assert!(matches!(sim.client.closed(), Some(CloseReason::Negotiation(_))), "{}", sim.transcript());
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
 fn a_legacy_server_exits_on_the_probe() {
     let mut sim = automatic();
     sim.server.exit();
