@@ -311,9 +311,11 @@ impl Block {
 
     /// Adds a line of data. Copies it: it was not the only one, or the unread part is about to move.
     fn add_data(&mut self, line: &[u8], bounds: &Bounds) {
-        if let Some(data) = &self.data {
+        if let Some(data) = &mut self.data {
             // The newline counts, so that many empty lines are not free.
-            if data.len().saturating_add(line.len()) >= bounds.event_bytes {
+            let fits = data.len().saturating_add(line.len()) < bounds.event_bytes;
+            // What there is no memory for is too much, too.
+            if !fits || data.try_reserve(line.len() + 1).is_err() {
                 self.give_up();
             }
         } else if line.len() > bounds.event_bytes {
@@ -332,7 +334,15 @@ impl Block {
                 data.push(b'\n');
                 data.extend_from_slice(line);
             }
-            None => self.data = Some(line.to_vec()),
+            None => {
+                let mut data = Vec::new();
+                if data.try_reserve_exact(line.len()).is_err() {
+                    self.give_up();
+                    return self.add_data(line, bounds);
+                }
+                data.extend_from_slice(line);
+                self.data = Some(data);
+            }
         }
     }
 

@@ -55,12 +55,14 @@ pub(super) struct Body {
     pub(super) items: VecDeque<Item>,
     /// More came than is kept.
     pub(super) overflowed: bool,
+    /// There was no memory for it. Then more came than is kept, too.
+    pub(super) no_memory: bool,
     /// An event came.
     pub(super) lively: bool,
-    /// It holds several messages, of which a bad one spoils no other.
-    pub(super) is_batch: bool,
     /// A message came that means something.
     pub(super) telling: bool,
+    /// It holds several messages, of which a bad one spoils no other.
+    pub(super) is_batch: bool,
 }
 
 impl Body {
@@ -102,7 +104,16 @@ impl Body {
     fn keep(&mut self, bytes: &[u8], limit: usize) {
         let room = limit.saturating_sub(self.texts.len());
         self.overflowed |= bytes.len() > room;
-        self.texts.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if !extend(&mut self.texts, &bytes[..bytes.len().min(room)]) {
+            self.run_out_of_memory();
+        }
+    }
+
+    /// The peer chose how much it says. What there is no memory for fails its message, and nothing else.
+    fn run_out_of_memory(&mut self) {
+        (self.overflowed, self.no_memory) = (true, true);
+        (self.texts, self.partial) = (Vec::new(), Vec::new());
+        self.items.clear();
     }
 
     fn feed_events(&mut self, bytes: &[u8]) {
@@ -115,8 +126,8 @@ impl Body {
         // Events that are there as a whole are read where they are; only the rest has to be kept.
         let mut partial = core::mem::take(&mut self.partial);
         let joined = !partial.is_empty();
-        if joined {
-            partial.extend_from_slice(bytes);
+        if joined && !extend(&mut partial, bytes) {
+            return self.run_out_of_memory();
         }
         let mut unread = if joined { &partial[..] } else { bytes };
         loop {
@@ -128,7 +139,9 @@ impl Body {
                     // An empty event makes an id known; there is no message in it.
                     if !data.is_empty() {
                         let start = self.texts.len();
-                        self.texts.extend_from_slice(data);
+                        if !extend(&mut self.texts, data) {
+                            return self.run_out_of_memory();
+                        }
                         let place = start..self.texts.len();
                         self.items.push_back(match event.name {
                             None => Item::Text(place),
@@ -150,7 +163,11 @@ impl Body {
                         partial.shrink_to(SPARE.max(partial.len() * 2));
                         partial
                     } else {
-                        rest.to_vec()
+                        let mut kept = Vec::new();
+                        if !extend(&mut kept, rest) {
+                            return self.run_out_of_memory();
+                        }
+                        kept
                     };
                     return;
                 }
@@ -182,4 +199,13 @@ impl Body {
         let bytes = &self.texts[..self.texts.len().min(longest)];
         String::from_utf8_lossy(bytes).trim().chars().filter(|char| !char.is_control() || *char == '\n').collect()
     }
+}
+
+/// Appends, if there is memory for it.
+fn extend(texts: &mut Vec<u8>, more: &[u8]) -> bool {
+    let reserved = texts.try_reserve(more.len()).is_ok();
+    if reserved {
+        texts.extend_from_slice(more);
+    }
+    reserved
 }

@@ -282,6 +282,7 @@ impl<T> Exchanges<T> {
         }
         let limit = self.client.limits().message_bytes;
         let detail = match exchange.body.form {
+            _ if exchange.body.no_memory => "there is no memory for what the server says".into(),
             Form::Events => alloc::format!("an event goes on beyond {limit} bytes without an end"),
             _ => alloc::format!("the answer is longer than {limit} bytes"),
         };
