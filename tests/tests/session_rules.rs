@@ -96,6 +96,23 @@ fn a_total_timeout_that_is_shorter_than_the_idle_one_wins() {
 }
 
 #[test]
+fn all_rounds_of_a_call_together_have_its_total_timeout() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().idle_timeout(20 * SECOND).total_timeout(25 * SECOND);
+    let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();
+    for id in 2..=3 {
+        sim.run_for(10 * SECOND);
+        let needed = r#"{"resultType":"input_required","requestState":"again"}"#;
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{needed}}}"#));
+    }
+    sim.run_for(4 * SECOND);
+    assert!(sim.client.outcome(call).is_none());
+    sim.run_for(SECOND);
+    assert!(matches!(sim.client.outcome(call), Some(Err(CallError::TimedOut { .. }))), "{}", sim.transcript());
+    finish(&mut sim);
+}
+
+#[test]
 fn time_outs_of_zero_wait_for_ever() {
     let mut sim = modern_client();
     let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);

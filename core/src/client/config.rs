@@ -27,8 +27,9 @@ pub struct ClientConfig {
     /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
     /// total one holds. 30 s is what most clients use.
     pub idle_timeout: Duration,
-    /// How long a call may take in all, whatever progress says and however long the idle time-out is. Zero sets no such
-    /// limit. 10 minutes are more than nearly any tool takes.
+    /// How long a call may take in all, whatever progress says and however long the idle time-out is; what the program
+    /// takes to answer a modern server's question does not count. Zero sets no such limit. 10 minutes are more than nearly
+    /// any tool takes.
     pub total_timeout: Duration,
     /// How long the handshake may take.
     pub handshake_timeout: Duration,

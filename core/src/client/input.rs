@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -217,6 +218,7 @@ impl<T> Client<T> {
         &mut self,
         mut user: UserCall<T>,
         result: JsonText<'_>,
+        waited: Duration,
         now: Instant,
     ) -> Result<(), (UserCall<T>, CallError)> {
         let invalid = |detail: &str| CallError::InvalidResponse(detail.to_string());
@@ -228,6 +230,8 @@ impl<T> Client<T> {
             return Err((user, CallError::TooManyRounds { rounds }));
         }
         retry.rounds += 1;
+        // A server that asks gains no time by it; the user's time is not the server's.
+        retry.timing = retry.timing.after(waited);
         let needed = match InputRequiredResult::read(result) {
             Ok(needed) => needed,
             Err(error) => return Err((user, invalid(&error.to_string()))),

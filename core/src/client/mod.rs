@@ -23,6 +23,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use serde::Serialize;
 
@@ -329,7 +330,12 @@ impl<T> Client<T> {
         match message {
             Message::Response { id: Some(id), outcome } => {
                 let (_, pending) = self.session.settle(&id)?;
-                self.settled(pending.token, outcome, now)
+                let waited = pending.waited(now);
+                match pending.token {
+                    Call::User(user) => return self.user_settled(user, outcome, waited, now),
+                    own => self.settled(own, outcome, now),
+                }
+                None
             }
             Message::Response { id: None, outcome } => {
                 self.unaddressed_error(outcome.err(), now);
@@ -340,12 +346,8 @@ impl<T> Client<T> {
         }
     }
 
-    fn settled<'a>(
-        &mut self,
-        call: Call<T>,
-        outcome: Result<JsonText<'a>, RpcError>,
-        now: Instant,
-    ) -> Option<Step<'a, T>> {
+    /// One of the engine's own calls was answered.
+    fn settled(&mut self, call: Call<T>, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
         match call {
             Call::Probe => self.probe_answered(outcome, now),
             Call::Initialize => self.initialize_answered(outcome, now),
@@ -355,16 +357,15 @@ impl<T> Client<T> {
                 }
             }
             Call::Subscribe(call) => self.legacy_subscribed(call, outcome.map(|_| ()), now),
-            Call::Unheeded => {}
-            Call::User(user) => return self.user_settled(user, outcome, now),
+            Call::Unheeded | Call::User(_) => {}
         }
-        None
     }
 
     fn user_settled<'a>(
         &mut self,
         mut user: UserCall<T>,
         outcome: Result<JsonText<'a>, RpcError>,
+        waited: Duration,
         now: Instant,
     ) -> Option<Step<'a, T>> {
         self.rounds.remove(&user.call);
@@ -385,7 +386,7 @@ impl<T> Client<T> {
                 }
                 Some(completed(user, Ok(result)))
             }
-            ResultType::InputRequired => match self.gather(user, result, now) {
+            ResultType::InputRequired => match self.gather(user, result, waited, now) {
                 Ok(()) => None,
                 Err((user, error)) => Some(completed(user, Err(error))),
             },
@@ -420,7 +421,7 @@ impl<T> Client<T> {
             }
             own => {
                 // The engine's own calls treat it as any other error.
-                let _ = self.settled(own, Err(RpcError::internal(detail)), now);
+                self.settled(own, Err(RpcError::internal(detail)), now);
             }
         }
     }

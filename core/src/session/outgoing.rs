@@ -41,6 +41,11 @@ impl Timing {
         Self { idle: None, total: Some(timeout) }
     }
 
+    /// What is left for the next round of a call when one took this long.
+    pub(crate) fn after(self, waited: Duration) -> Self {
+        Self { total: self.total.map(|total| total.saturating_sub(waited)), ..self }
+    }
+
     /// When a call is given up that was started then, and of which something is heard now.
     fn deadline(self, started: Instant, now: Instant) -> Option<Instant> {
         earliest(self.idle.map(|idle| now + idle), self.total.map(|total| started + total))
