@@ -357,6 +357,19 @@ impl ClientCore {
         self.change(|machine, now| machine.close(now));
     }
 
+    /// The driver is gone: every call completes, and the connection is over.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        let why = shared::driver_gone();
+        let mut actions = Vec::new();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.abandon(why.clone(), now);
+        shared.abandon(&why, self, &mut actions);
+        drop(shared);
+        // Nobody is there to be asked for input any more, nor to answer to.
+        actions.into_iter().for_each(|action| drop(self.perform(action)));
+    }
+
     pub(crate) fn counters(&self) -> windlass::Counters {
         self.shared().hub.machine.counters()
     }

@@ -84,6 +84,9 @@ pub enum Direction {
 /// How many bytes are read before the machine is asked what it makes of them.
 const READ_BUDGET: usize = 256 * 1024;
 
+/// How many deadlines a machine may have left that is being closed and hears from nobody. It has two or three.
+const LAST_DEADLINES: usize = 64;
+
 /// What a machine wants of its stream. An event would borrow from the machine; these do not.
 enum Wish {
     Open(ConnId),
@@ -168,6 +171,40 @@ impl<M: Machine> Hub<M> {
             }
         }
         None
+    }
+
+    /// Nobody will drive the machine any more, which has been told so. Whatever it still wants is refused and whatever it
+    /// waits for does not come, so that its last events are told now.
+    pub(crate) fn abandon<P: Program<M>>(&mut self, why: &ConnError, program: &P, actions: &mut Vec<P::Action>) {
+        let mut now = self.clock.now();
+        let stream = self.stream.as_ref().map(|(conn, _)| *conn);
+        #[cfg(feature = "http")]
+        let wires = self.wires.as_mut().map(|wires| wires.drop_all()).unwrap_or_default();
+        #[cfg(not(feature = "http"))]
+        let wires: [ConnId; 0] = [];
+        for conn in stream.into_iter().chain(wires) {
+            self.machine.conn_failed(conn, why.clone(), now);
+        }
+        for _ in 0..LAST_DEADLINES {
+            let deadline = loop {
+                let unwanted = match self.machine.poll() {
+                    Output::Event(event) => {
+                        program.take(event, actions);
+                        continue;
+                    }
+                    Output::Open { conn, .. } => conn,
+                    Output::Close(_) => continue,
+                    Output::Idle { deadline } => break deadline,
+                };
+                self.machine.conn_failed(unwanted, why.clone(), now);
+            };
+            let Some(deadline) = deadline.filter(|_| !self.machine.is_over()) else { break };
+            now = now.max(deadline);
+            self.machine.handle_timeout(now);
+        }
+        self.wish = None;
+        self.end_stream();
+        self.finished = true;
     }
 
     /// Whether the machine has connections of its own, rather than the one stream of its peer.

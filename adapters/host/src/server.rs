@@ -186,6 +186,24 @@ impl ServerCore {
         (self.wake)();
     }
 
+    /// The driver is gone: handlers are told, every call completes, and the server is over.
+    pub(crate) fn abandon(&self) {
+        let why = shared::driver_gone();
+        let mut actions = Vec::new();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.abandon(why.clone(), now);
+        shared.abandon(&why, self, &mut actions);
+        drop(shared);
+        for action in actions {
+            match action {
+                ServerAction::Finish(token) => token.finish(),
+                ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Invoke(..) => {}
+            }
+        }
+    }
+
     /// The end of everything that the server has opened.
     #[cfg(feature = "http")]
     pub(crate) fn ending(&self) -> Arc<crate::ending::Ending> {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "http")]
 use std::task::Waker;
 
-use windlass::{ConnError, ConnId, Instant, Machine};
+use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine};
 
 use crate::Clock;
 use crate::hub::{Hub, Interest, Program, Reading};
@@ -137,6 +137,13 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
         true
     }
 
+    /// The driver is gone: everything is over, and what is left to do is done by whoever finds out.
+    pub(crate) fn abandon(&mut self, why: &ConnError, program: &P, actions: &mut Vec<P::Action>) {
+        actions.append(&mut self.left);
+        self.hub.abandon(why, program, actions);
+        self.driver = Attention::Working;
+    }
+
     /// After a change while the driver works, which will take its turn soon.
     pub(crate) fn changed_before_turn(&mut self) {
         self.unwritten += 1;
@@ -160,6 +167,8 @@ pub(crate) trait Turned: Driven {
 
 /// A machine with its stream, as far as a driver is concerned.
 pub(crate) trait Driven: Send + Sync + 'static {
+    /// The driver is gone before the connection was over. Whoever waits for the machine waits no longer.
+    fn abandon(&self);
     /// Writes what the stream takes; `WouldBlock` if that is not all.
     fn flush(&self) -> io::Result<()>;
     /// Reads what there is.
@@ -195,9 +204,42 @@ pub(crate) trait Driven: Send + Sync + 'static {
     fn accept(&self, _wire: Wire) {}
 }
 
+/// Sees to it that nobody waits for a machine which is not driven any more: its runtime was shut down, or its driver has
+/// panicked. The driver keeps it for as long as it drives.
+pub(crate) struct Driving<D: Driven>(Option<Arc<D>>);
+
+impl<D: Driven> Driving<D> {
+    pub(crate) fn new(driven: Arc<D>) -> Self {
+        Self(Some(driven))
+    }
+
+    /// The connection is over, or somebody else drives it on.
+    pub(crate) fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<D: Driven> Drop for Driving<D> {
+    fn drop(&mut self) {
+        if let Some(driven) = self.0.take() {
+            driven.abandon();
+        }
+    }
+}
+
+/// What is told of a connection whose driver is gone.
+pub(crate) fn driver_gone() -> ConnError {
+    let detail = "nobody drives it any more, because the runtime that did has ended; connect anew on one that runs";
+    ConnError::new(ConnErrorKind::Broken, detail)
+}
+
 /// What a driver does with a hub is the same whatever the program is.
 macro_rules! driven_by_hub {
     () => {
+        fn abandon(&self) {
+            self.core.abandon();
+        }
+
         fn flush(&self) -> std::io::Result<()> {
             self.core.shared().hub.flush_or_block()
         }

@@ -18,7 +18,9 @@
 //! ```
 //!
 //! It runs on either flavour of tokio's runtime, whose time and I/O must be enabled. Every handle is `Send` and `Sync`;
-//! each connection is driven by one task.
+//! each connection is driven by one task, on the runtime that it was made on. When that is shut down, the connection is
+//! closed, and whoever still waits for it on another runtime is told so. While a runtime on one thread is not run, as
+//! between two calls of its `block_on`, its connections stand still, time-outs included.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]

@@ -274,6 +274,11 @@ impl<T, H: Clone> AnyServer<T, H> {
         either!(self, server => server.close(now))
     }
 
+    /// Closes at once because nobody is left to carry it on, which is told as the reason. `Closed` is the last event.
+    pub fn abandon(&mut self, why: ConnError, now: Instant) {
+        either!(self, server => server.abandon(why, now))
+    }
+
     /// Whether nothing is open.
     pub fn is_idle(&self) -> bool {
         either!(self, server => server.is_idle())

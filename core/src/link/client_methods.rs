@@ -67,6 +67,12 @@ macro_rules! client_methods {
             self.at(now).close(crate::error::CloseReason::Requested);
         }
 
+        /// Ends the connection because nobody is left to carry it on, which is told as the reason. Open calls complete,
+        /// the server hears no last words; `Closed` is the last event.
+        pub fn abandon(&mut self, why: crate::error::ConnError, now: crate::time::Instant) {
+            self.at(now).close(crate::error::CloseReason::Transport(why));
+        }
+
         /// What is known of the server, once it is.
         pub fn peer(&self) -> Option<&alloc::sync::Arc<crate::client::Peer>> {
             self.role().peer()

@@ -1,6 +1,6 @@
 //! One future per connection: it lets the machine work, and waits for its stream, its deadline and its callers.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,31 +14,31 @@ use crate::Clock;
 use crate::hub::Interest;
 #[cfg(feature = "http")]
 use crate::net::HttpListener;
-use crate::shared::{Turn, Turned};
+use crate::shared::{Driving, Turn, Turned};
 
 /// After this many rounds without waiting, others get a turn on the thread.
 pub(super) const FAIR_ROUNDS: u32 = 32;
 
-/// Drives a machine until its connection is over.
-pub(super) async fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) {
+/// Drives a machine until its connection is over. If it is dropped before, so is the connection.
+pub(super) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
     let mut driver = Driver::<R>::new(driven.clock());
     #[cfg(feature = "http")]
     if driven.is_on_network() {
         driver.network = Some(Network::new(None));
     }
-    poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
+    driver.drive(driven, wakeup)
 }
 
 /// Drives the machine of a server that listens.
 #[cfg(feature = "http")]
-pub(super) async fn drive_listening<R: Runtime, D: Turned>(
+pub(super) fn drive_listening<R: Runtime, D: Turned>(
     driven: Arc<D>,
     wakeup: Arc<Wakeup>,
     listener: HttpListener,
-) {
+) -> impl Future<Output = ()> + Send {
     let mut driver = Driver::<R>::new(driven.clock());
     driver.network = Some(Network::new(Some(listener)));
-    poll_fn(|context| driver.poll(&driven, &wakeup, context)).await;
+    driver.drive(driven, wakeup)
 }
 
 struct Driver<R: Runtime> {
@@ -63,6 +63,15 @@ impl<R: Runtime> Driver<R> {
             clock,
             #[cfg(feature = "http")]
             network: None,
+        }
+    }
+
+    fn drive<D: Turned>(mut self, driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
+        // Outside of the future's body: a runtime that is shutting down drops it before it is polled at all.
+        let driving = Driving::new(driven.clone());
+        async move {
+            poll_fn(|context| self.poll(&driven, &wakeup, context)).await;
+            driving.done();
         }
     }
 

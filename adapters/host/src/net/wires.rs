@@ -64,6 +64,13 @@ impl Wires {
         }
     }
 
+    /// Lets go of all connections, and gives their names.
+    pub(crate) fn drop_all(&mut self) -> Vec<ConnId> {
+        self.unwatched.clear();
+        self.timed.clear();
+        std::mem::take(&mut self.wires).into_keys().collect()
+    }
+
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> Reading {
         let clock = self.clock;
         let read = self.with(conn, |wire| {

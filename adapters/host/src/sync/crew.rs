@@ -26,6 +26,7 @@ use super::server::DrivenServer;
 use crate::context::{Cancellation, Context};
 use crate::handler::Handler;
 use crate::server::{Responding, ServerAction, panicked};
+use crate::shared::Driving;
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
@@ -117,6 +118,12 @@ impl<D: Drive> Crew<D> {
     }
 
     fn read(self: &Arc<Self>, shift: u64) {
+        let driving = Driving::new(self.post.driven.clone());
+        self.read_until_relieved(shift);
+        driving.done();
+    }
+
+    fn read_until_relieved(self: &Arc<Self>, shift: u64) {
         let mut actions = Vec::new();
         loop {
             let interest = self.post.driven.core.turn(&mut actions);

@@ -177,6 +177,16 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
     }
 
+    /// Stops serving at once because nobody is left to carry it on, which is told as the reason. `Closed` is the last
+    /// event.
+    pub fn abandon(&mut self, why: ConnError, now: Instant) {
+        self.now = now;
+        self.drain_until = Some(now);
+        if self.closed.is_none() {
+            self.end(CloseReason::Transport(why));
+        }
+    }
+
     /// How many legacy sessions there are.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
@@ -301,12 +311,16 @@ impl<T, H: Clone> HttpServer<T, H> {
         if !(self.sessions.is_drained() || until <= self.now) {
             return;
         }
-        self.closed = Some(CloseReason::Requested);
         self.drain_until = Some(self.now + LAST_WORDS);
+        self.end(CloseReason::Requested);
+    }
+
+    fn end(&mut self, reason: CloseReason) {
         let names: alloc::vec::Vec<_> = self.sessions.names().collect();
         for name in names {
-            self.end_session(name, CloseReason::Requested);
+            self.end_session(name, reason.clone());
         }
+        self.closed = Some(reason);
         self.front.finish_all();
     }
 }

@@ -9,7 +9,7 @@ use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
 use crate::client::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
-use crate::error::{CloseReason, Refused};
+use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
@@ -121,6 +121,13 @@ impl<T, H: Clone> StdioServer<T, H> {
     pub fn close(&mut self, now: Instant) {
         self.now = now;
         self.server.close(CloseReason::Requested);
+    }
+
+    /// Ends the connection because nobody is left to carry it on, which is told as the reason. `Closed` is the last
+    /// event.
+    pub fn abandon(&mut self, why: ConnError, now: Instant) {
+        self.now = now;
+        self.server.close(CloseReason::Transport(why));
     }
 
     /// What was ignored so far.

@@ -77,6 +77,8 @@ macro_rules! cases_of_futures {
     () => {
         #[path = "cases/dropping.rs"]
         mod dropping;
+        #[path = "cases/outliving.rs"]
+        mod outliving;
     };
 }
 

@@ -13,6 +13,9 @@ const RUNTIME: &str = "smol";
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_SMOL;
 
+/// Whether connections are driven on when the run that they were made in has ended.
+const GOES_ON: bool = true;
+
 mod runtime {
     pub(super) use super::adapter::run;
     pub(super) use smol::spawn;

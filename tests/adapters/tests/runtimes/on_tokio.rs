@@ -13,6 +13,9 @@ const RUNTIME: &str = "tokio";
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_TOKIO;
 
+/// Whether connections are driven on when the run that they were made in has ended.
+const GOES_ON: bool = false;
+
 mod runtime {
     pub(super) use super::adapter::run;
 

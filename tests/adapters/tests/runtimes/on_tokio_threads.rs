@@ -13,6 +13,9 @@ const RUNTIME: &str = "tokio_threads";
 /// The server that runs on the same runtime.
 const OWN_SERVER: &str = crate::peers::PARTY_TOKIO;
 
+/// Whether connections are driven on when the run that they were made in has ended.
+const GOES_ON: bool = false;
+
 mod runtime {
     pub(super) fn run<V>(future: impl Future<Output = V>) -> V {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
