@@ -35,7 +35,7 @@ use crate::{Clock, ConnectError, Grace};
 
 mod handle;
 
-pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings};
+pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings, subscription_handle};
 
 /// The machine of a client.
 pub(crate) type Machine = AnyClient<Token>;

@@ -131,6 +131,8 @@ pub(crate) struct Feed {
 struct FeedState {
     begun: Option<SubscriptionFilter>,
     kept: VecDeque<ServerNotification>,
+    /// How many were told and not kept.
+    missed: u64,
     outcome: Option<Result<(), CallError>>,
     finished: bool,
     waker: Option<Waker>,
@@ -171,6 +173,28 @@ impl Feed {
         Poll::Pending
     }
 
+    /// The next notification, if one has come.
+    pub(crate) fn take(&self) -> Option<ServerNotification> {
+        self.lock().kept.pop_front()
+    }
+
+    /// How many notifications nobody took in time.
+    pub(crate) fn missed(&self) -> u64 {
+        self.lock().missed
+    }
+
+    /// How the subscription has ended, once there is nothing left to take.
+    pub(crate) fn ended(&self) -> Option<Result<(), Error>> {
+        let state = self.lock();
+        if !state.finished || !state.kept.is_empty() {
+            return None;
+        }
+        Some(match &state.outcome {
+            Some(Err(error)) => Err(Error::Call(error.clone())),
+            _ => Ok(()),
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, FeedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -194,6 +218,7 @@ impl Completion for Feed {
             Update::Notification { method, params } => {
                 if state.kept.len() == MOST_KEPT {
                     state.kept.pop_front();
+                    state.missed += 1;
                 }
                 state.kept.push_back(ServerNotification::read(&method, params));
             }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Instant;
 
 /// Unparks a thread.
 struct ThreadWaker(Thread);
@@ -29,14 +30,22 @@ pub(crate) fn of_this_thread() -> Waker {
 }
 
 /// Waits on this thread until `poll` is ready.
-pub(crate) fn park_until<V>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<V>) -> V {
+pub(crate) fn park_until<V>(poll: impl FnMut(&mut Context<'_>) -> Poll<V>) -> V {
+    park_until_or(poll, None)
+}
+
+/// The same, with a time at which `poll` is asked in any case.
+pub(crate) fn park_until_or<V>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<V>, until: Option<Instant>) -> V {
     let waker = of_this_thread();
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = poll(&mut context) {
             return value;
         }
-        thread::park();
+        match until {
+            Some(until) => thread::park_timeout(until.saturating_duration_since(Instant::now())),
+            None => thread::park(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler,
+    no_handler, subscription_handle,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -178,14 +178,16 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// What the server agreed to tell.
-    pub fn honoured(&self) -> &SubscriptionFilter {
-        &self.honoured
-    }
+    subscription_handle!();
 
-    /// The next change; `None` when the server has ended the subscription or the connection is over.
+    /// The next change; `None` when the subscription is over, and [`ended`](Self::ended) says why.
     pub async fn next(&mut self) -> Option<ServerNotification> {
         poll_fn(|context| self.feed.poll_next(context)).await
+    }
+
+    /// The next change if one has come already. [`ended`](Self::ended) says whether there may be more.
+    pub fn try_next(&mut self) -> Option<ServerNotification> {
+        self.feed.take()
     }
 }
 

@@ -159,6 +159,28 @@ macro_rules! client_handle {
 }
 pub(crate) use client_handle;
 
+/// The parts of a subscription that are the same for every adapter.
+macro_rules! subscription_handle {
+    () => {
+        /// What the server agreed to tell.
+        pub fn honoured(&self) -> &windlass::model::SubscriptionFilter {
+            &self.honoured
+        }
+
+        /// How it ended, when it has and all that it told is taken; `None` before. It is `Ok` if the server ended it in
+        /// order, and the reason if not: the connection broke, or this side has closed it or given the subscription up.
+        pub fn ended(&self) -> Option<Result<(), $crate::Error>> {
+            self.feed.ended()
+        }
+
+        /// How many changes are lost because they were not taken in time: the newest 1,024 are kept.
+        pub fn missed(&self) -> u64 {
+            self.feed.missed()
+        }
+    };
+}
+pub(crate) use subscription_handle;
+
 /// Follows all pages of a listing.
 macro_rules! all_pages {
     ($client:expr, $method:ident, $entries:ident, $($await:tt)*) => {{

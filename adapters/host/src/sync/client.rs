@@ -18,7 +18,7 @@ use super::engine::Engine;
 use super::pool::Pool;
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler,
+    no_handler, subscription_handle,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -175,16 +175,36 @@ pub struct Subscription<D: Drive> {
 }
 
 impl<D: Drive> Subscription<D> {
-    /// What the server agreed to tell.
-    pub fn honoured(&self) -> &SubscriptionFilter {
-        &self.honoured
+    subscription_handle!();
+
+    /// The next change if one has come already; does not wait. [`ended`](Self::ended) says whether there may be more.
+    pub fn try_next(&mut self) -> Option<ServerNotification> {
+        let kept = self.feed.take();
+        kept.or_else(|| {
+            self.guard.engine.read_if_free();
+            self.feed.take()
+        })
+    }
+
+    /// Waits for the next change, but no longer than this. [`ended`](Self::ended) says whether there may be more.
+    pub fn next_timeout(&mut self, at_most: Duration) -> Option<ServerNotification> {
+        // A time that cannot be told is never reached.
+        let until = Instant::now().checked_add(at_most);
+        let is_past = || until.is_some_and(|until| Instant::now() >= until);
+        let next = |context: &mut Context<'_>| match self.feed.poll_next(context) {
+            Poll::Pending if is_past() => Poll::Ready(None),
+            next => next,
+        };
+        let next = self.guard.engine.wait_until(next, until);
+        // One that waits for no time at all looks, too.
+        next.or_else(|| self.try_next())
     }
 }
 
 impl<D: Drive> Iterator for Subscription<D> {
     type Item = ServerNotification;
 
-    /// Waits for the next change; `None` when the server has ended the subscription or the connection is over.
+    /// Waits for the next change; `None` when the subscription is over, and [`ended`](Subscription::ended) says why.
     fn next(&mut self) -> Option<ServerNotification> {
         self.guard.engine.wait(|context| self.feed.poll_next(context))
     }

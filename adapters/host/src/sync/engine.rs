@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::Drive;
 use super::attend::Post;
 use crate::shared::{Turn, Turned};
-use crate::thread_waker::{of_this_thread, park_until};
+use crate::thread_waker::{of_this_thread, park_until_or};
 
 /// For how long nobody has to lead before the thread that a connection has of its own does. It is what the server's
 /// notifications may wait after the last call.
@@ -92,7 +92,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
                 let value = self.lead(|_| poll(&mut context), until);
                 drop(leading);
                 // Without a value the connection is over; what is waited for comes from elsewhere.
-                return value.unwrap_or_else(|| park_until(poll));
+                return value.unwrap_or_else(|| park_until_or(poll, until));
             }
             following.get_or_insert_with(|| leadership.follow(this));
             drop(leadership);
@@ -140,6 +140,15 @@ impl<D: Drive, M: Turned> Engine<D, M> {
 
     /// Lets the machine say what it has to say, if nobody drives it.
     pub(super) fn turn_if_free(&self) {
+        self.drive_if_free(0);
+    }
+
+    /// Lets the machine take in what has come, if nobody drives it. Does not wait.
+    pub(super) fn read_if_free(&self) {
+        self.drive_if_free(1);
+    }
+
+    fn drive_if_free(&self, mut looks: usize) {
         let leadership = self.leadership();
         if leadership.leader.is_some() {
             return;
@@ -152,7 +161,11 @@ impl<D: Drive, M: Turned> Engine<D, M> {
                 return self.finish();
             }
             if acted == 0 {
-                return;
+                match looks.checked_sub(1) {
+                    Some(left) => looks = left,
+                    None => return,
+                }
+                self.post.attend(interest, Some(Duration::ZERO));
             }
         }
     }

@@ -127,3 +127,23 @@ case!(driving_for_ever_ends_with_the_connection, {
     client.wait_closed();
     eventually!("it is reaped", !processes::exists(pid));
 });
+
+case!(a_subscriber_waits_as_long_as_it_says, {
+    let client = Client::connect(server(OWN_SERVER)).unwrap();
+    let mut filter = SubscriptionFilter::new();
+    filter.resource_subscriptions = Some(vec![super::served::ITEM.to_owned()]);
+    let mut subscription = client.listen(filter).unwrap();
+    let started = Instant::now();
+    assert_eq!(subscription.next_timeout(Duration::from_millis(50)), None);
+    assert!(started.elapsed() >= Duration::from_millis(50));
+    assert_eq!(subscription.next_timeout(Duration::ZERO), None);
+    assert_eq!(subscription.ended(), None);
+    let touching = client.clone();
+    let toucher = std::thread::spawn(move || touching.call_tool("touch", json!({})).unwrap());
+    let told = subscription.next_timeout(Duration::MAX);
+    assert!(matches!(told, Some(ServerNotification::ResourceUpdated(_))), "{told:?}");
+    toucher.join().unwrap();
+    client.close();
+    assert_eq!(subscription.next_timeout(Duration::MAX), None);
+    assert!(subscription.ended().is_some());
+});
