@@ -40,11 +40,11 @@ pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
+pub use windlass_host::{
+    Canceller, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+};
 #[cfg(feature = "http")]
 pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};
-pub use windlass_host::{
-    Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
-};
 #[cfg(feature = "tls")]
 pub use windlass_host::{ServerTls, TlsOptions};
 

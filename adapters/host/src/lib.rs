@@ -21,6 +21,8 @@
 
 #[cfg(unix)]
 pub mod asynchronous;
+#[cfg(unix)]
+mod canceller;
 #[cfg(all(unix, feature = "http"))]
 mod challenge;
 pub mod child;
@@ -61,6 +63,8 @@ pub mod sync;
 mod thread_waker;
 pub mod windows_plan;
 
+#[cfg(unix)]
+pub use canceller::Canceller;
 #[cfg(all(unix, feature = "http"))]
 pub use challenge::Challenge;
 pub use child::Child;

@@ -157,6 +157,7 @@ fn with_trouble(builder: ServerBuilder) -> ServerBuilder {
             let counts = counted.clone();
             answer!({
                 counts.started.fetch_add(1, Ordering::SeqCst);
+                context.progress(1.0, None, Some("waiting"));
                 until_cancelled!(context);
                 assert!(context.is_cancelled());
                 counts.cancelled.fetch_add(1, Ordering::SeqCst);

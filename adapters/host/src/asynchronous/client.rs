@@ -11,6 +11,7 @@ use windlass::{CloseReason, Json, RpcError};
 
 use super::driver::drive;
 use super::{BoxFuture, Runtime, Wakeup};
+use crate::canceller::{Cancellable, Cancels};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
     no_handler, subscription_handle,
@@ -27,7 +28,7 @@ type Answer = BoxFuture<Result<InputResponse, RpcError>>;
 
 /// A connected client. Clones share the connection; when the last one is dropped, it is closed.
 ///
-/// Every call is cancelled on the wire when its future is dropped.
+/// Every call is cancelled on the wire when its future is dropped, or by a [`Canceller`](crate::Canceller).
 pub struct Client<R: Runtime> {
     core: Arc<ClientCore>,
     guard: Arc<Guard>,
@@ -41,6 +42,12 @@ struct Guard(Arc<ClientCore>);
 impl Drop for Guard {
     fn drop(&mut self) {
         self.0.close();
+    }
+}
+
+impl Cancels for Guard {
+    fn cancel(&self, call: CallId, reason: &str) {
+        self.0.cancel(call, reason);
     }
 }
 
@@ -119,15 +126,17 @@ impl<R: Runtime> Client<R> {
     }
 
     fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<InFlight, Error> {
-        let call = self.core.start(method, params, &self.style.options, token)?;
-        Ok(InFlight { call, guard: Some(self.guard.clone()) })
+        let (call, cancellable) =
+            self.style.start(&self.guard, || self.core.start(method, params, &self.style.options, token))?;
+        Ok(InFlight { call, guard: Some(self.guard.clone()), _cancellable: cancellable })
     }
 
     /// Subscribes to changes, in either era. The subscription ends when it is dropped.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
         let feed = Feed::new();
-        let call = self.core.listen(filter, &self.style.options, feed.clone())?;
-        let in_flight = InFlight { call, guard: Some(self.guard.clone()) };
+        let (call, cancellable) =
+            self.style.start(&self.guard, || self.core.listen(filter, &self.style.options, feed.clone()))?;
+        let in_flight = InFlight { call, guard: Some(self.guard.clone()), _cancellable: cancellable };
         let honoured = poll_fn(|context| feed.poll_begun(context)).await?;
         Ok(Subscription { feed, honoured, _in_flight: in_flight })
     }
@@ -154,6 +163,7 @@ impl<R: Runtime> Client<R> {
 struct InFlight {
     call: CallId,
     guard: Option<Arc<Guard>>,
+    _cancellable: Option<Cancellable>,
 }
 
 impl InFlight {

@@ -1,24 +1,42 @@
 //! What the handles and the builders of all adapters have in common: waiting is all that they do in their own ways.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use windlass::client::CallOptions;
+use windlass::SendError;
+use windlass::client::{CallId, CallOptions};
 use windlass::model::ProgressParams;
 
-use crate::Error;
+use crate::canceller::{Cancellable, Cancels};
 use crate::completion::ProgressHandler;
+use crate::{Canceller, Error};
 
 /// How a handle makes its calls: the options, and where progress goes.
 #[derive(Clone, Default)]
 pub(crate) struct CallStyle {
     pub(crate) options: CallOptions,
     pub(crate) on_progress: Option<ProgressHandler>,
+    pub(crate) canceller: Option<Canceller>,
 }
 
 impl CallStyle {
     pub(crate) fn on_progress(&mut self, handler: impl Fn(ProgressParams) + Send + Sync + 'static) {
         self.options.progress = true;
         self.on_progress = Some(Arc::new(handler));
+    }
+
+    /// Starts a call, which its canceller knows of for as long as the second of what it gives is kept.
+    pub(crate) fn start<C: Cancels + 'static>(
+        &self,
+        client: &Arc<C>,
+        start: impl FnOnce() -> Result<CallId, SendError>,
+    ) -> Result<(CallId, Option<Cancellable>), Error> {
+        match &self.canceller {
+            None => Ok((start()?, None)),
+            Some(canceller) => {
+                let client: Weak<C> = Arc::downgrade(client);
+                canceller.start(client, start).map(|(call, cancellable)| (call, Some(cancellable)))
+            }
+        }
     }
 }
 
@@ -137,6 +155,15 @@ macro_rules! client_handle {
         pub fn with_options(&self, options: windlass::client::CallOptions) -> Self {
             let mut client = self.clone();
             client.style.options = options;
+            client
+        }
+
+        /// The same connection, with calls made through this handle given up when `canceller` is used, which any thread
+        /// or task can do.
+        #[must_use]
+        pub fn with_cancel(&self, canceller: &$crate::Canceller) -> Self {
+            let mut client = self.clone();
+            client.style.canceller = Some(canceller.clone());
             client
         }
 

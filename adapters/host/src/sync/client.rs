@@ -16,6 +16,7 @@ use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 use super::Drive;
 use super::engine::Engine;
 use super::pool::Pool;
+use crate::canceller::{Cancellable, Cancels};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
     no_handler, subscription_handle,
@@ -31,7 +32,7 @@ use crate::{ConnectError, Error};
 type Answer = Result<InputResponse, RpcError>;
 
 /// A connected client. Clones share the connection, from as many threads as there are; when the last one is dropped,
-/// it is closed.
+/// it is closed. A call can be given up from another thread by a [`Canceller`](crate::Canceller).
 pub struct Client<D: Drive> {
     core: Arc<ClientCore>,
     guard: Arc<Guard<D>>,
@@ -47,6 +48,13 @@ struct Guard<D: Drive> {
 impl<D: Drive> Drop for Guard<D> {
     fn drop(&mut self) {
         self.core.close();
+        self.engine.turn_if_free();
+    }
+}
+
+impl<D: Drive> Cancels for Guard<D> {
+    fn cancel(&self, call: CallId, reason: &str) {
+        self.core.cancel(call, reason);
         self.engine.turn_if_free();
     }
 }
@@ -97,14 +105,14 @@ impl<D: Drive> Client<D> {
         M::Output: Send + 'static,
     {
         let slot = Slot::of::<M>(self.style.on_progress.clone());
-        self.start(M::NAME, params, slot.clone())?;
+        let _started = self.start(M::NAME, params, slot.clone())?;
         self.engine().wait(|context| slot.poll(context))
     }
 
     /// Makes a call that has no type here, such as one of an extension.
     pub fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
         let slot = Slot::raw(self.style.on_progress.clone());
-        self.start(method, params, slot.clone())?;
+        let _started = self.start(method, params, slot.clone())?;
         self.engine().wait(|context| slot.poll(context))
     }
 
@@ -122,16 +130,24 @@ impl<D: Drive> Client<D> {
         &self.guard.engine
     }
 
-    fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<CallId, Error> {
-        Ok(self.core.start(method, params, &self.style.options, token)?)
+    /// Starts a call. What it gives is kept until the call is over.
+    fn start<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+        token: Token,
+    ) -> Result<Option<Cancellable>, Error> {
+        let start = || self.core.start(method, params, &self.style.options, token);
+        Ok(self.style.start(&self.guard, start)?.1)
     }
 
     /// Subscribes to changes, in either era. The subscription ends when it is dropped.
     pub fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription<D>, Error> {
         let feed = Feed::new();
-        let call = self.core.listen(filter, &self.style.options, feed.clone())?;
+        let (call, cancellable) =
+            self.style.start(&self.guard, || self.core.listen(filter, &self.style.options, feed.clone()))?;
         let honoured = self.engine().wait(|context| feed.poll_begun(context))?;
-        Ok(Subscription { feed, honoured, call, guard: self.guard.clone() })
+        Ok(Subscription { feed, honoured, call, _cancellable: cancellable, guard: self.guard.clone() })
     }
 
     /// Tells a legacy server that the roots have changed.
@@ -171,6 +187,7 @@ pub struct Subscription<D: Drive> {
     feed: Arc<Feed>,
     honoured: SubscriptionFilter,
     call: CallId,
+    _cancellable: Option<Cancellable>,
     guard: Arc<Guard<D>>,
 }
 
@@ -212,8 +229,7 @@ impl<D: Drive> Iterator for Subscription<D> {
 
 impl<D: Drive> Drop for Subscription<D> {
     fn drop(&mut self) {
-        self.guard.core.cancel(self.call, "the subscriber does not listen any more");
-        self.guard.engine.turn_if_free();
+        self.guard.cancel(self.call, "the subscriber does not listen any more");
     }
 }
 
