@@ -164,6 +164,11 @@ impl ServerCore {
         }
     }
 
+    /// Makes the driver look again.
+    pub(crate) fn wake_driver(&self) {
+        (self.wake)();
+    }
+
     /// Why the connection is over, once everything about it is.
     pub(crate) fn poll_closed(&self, context: &mut TaskContext<'_>) -> Poll<CloseReason> {
         let ending = self.shared().hub.ending();

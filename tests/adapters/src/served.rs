@@ -62,7 +62,8 @@ pub(crate) fn start_http(listener: HttpListener, config: HttpServerConfig) -> io
     start_by(|builder| builder.http(config).start_http(listener))
 }
 
-fn start_by(start: impl FnOnce(ServerBuilder) -> io::Result<Server>) -> io::Result<Server> {
+/// Serves everything in a way of its own.
+pub(crate) fn start_by(start: impl FnOnce(ServerBuilder) -> io::Result<Server>) -> io::Result<Server> {
     let itself = Itself::default();
     let builder = with_streams(with_inputs(with_trouble(with_changes(with_basics(), &itself))));
     // Requests are served before the handle is there; who needs it waits for it.

@@ -15,7 +15,7 @@ use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use super::Drive;
 use super::engine::Engine;
-use super::pool::Pool;
+use super::pool::{HANDLER_THREADS, Pool};
 use crate::canceller::{Cancellable, Cancels};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
@@ -80,6 +80,7 @@ impl<D: Drive> Client<D> {
         ClientBuilder {
             settings: ClientSettings::new(name, version),
             inputs: InputHandlers::none(),
+            handler_threads: HANDLER_THREADS,
             drive: std::marker::PhantomData,
         }
     }
@@ -261,11 +262,20 @@ windlass::for_each_client_listing!(listings);
 pub struct ClientBuilder<D: Drive> {
     settings: ClientSettings,
     inputs: InputHandlers<Answer>,
+    handler_threads: usize,
     drive: std::marker::PhantomData<D>,
 }
 
 impl<D: Drive> ClientBuilder<D> {
     client_settings!();
+
+    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. The
+    /// default is 512, the least is 1.
+    #[must_use]
+    pub fn handler_threads(mut self, most: usize) -> Self {
+        self.handler_threads = most.max(1);
+        self
+    }
 
     /// Answers the server's questions to the user, by forms. Handlers run on threads of their own.
     #[must_use]
@@ -333,10 +343,8 @@ impl<D: Drive> ClientBuilder<D> {
         let slot = Slot::of::<M>(None);
         let manner = (Manners::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
         let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let engine = Engine::new(
-            drive,
-            Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool: Pool::default() }),
-        );
+        let pool = Pool::new(self.handler_threads);
+        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
         let guard = Guard { core, engine };
         guard.engine.wait(|context| slot.poll(context))
     }
@@ -350,10 +358,8 @@ impl<D: Drive> ClientBuilder<D> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
         let wake = Arc::new(drive.waker());
         let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
-        let engine = Engine::new(
-            drive,
-            Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool: Pool::default() }),
-        );
+        let pool = Pool::new(self.handler_threads);
+        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
         if D::OWN_THREAD {
             let engine = engine.clone();
             let thread = thread::Builder::new().name("windlass-client".into());

@@ -6,6 +6,10 @@
 //! handler. The relieved thread gives its answer and is done with reading; the new one gets a standby of its own.
 //! Handlers that are known to take long are left to the pool from the beginning.
 //!
+//! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
+//! in order. The reader reads on: requests are taken in, cancelled and refused as before, and a handler that asks back is
+//! not kept from its answer, because it does not wait for it but is run again.
+//!
 //! There is always exactly one reader: its shift has a number, which changes under the lock when it is relieved, and
 //! which it looks at under the lock after every handler. The standby sleeps for good only while no handler runs, and
 //! whoever begins one wakes it.
@@ -45,7 +49,11 @@ pub(super) struct Crew<D: Drive> {
     /// An answer has been taken.
     answered: Condvar,
     pool: Pool,
+    most_handlers: usize,
 }
+
+/// The reader and its standby come out of the pool, too.
+const READERS: usize = 2;
 
 /// A request to be handled.
 pub(super) struct Job {
@@ -53,6 +61,21 @@ pub(super) struct Job {
     handler: Handler,
     invocation: Arc<Invocation>,
     cancellation: Arc<Cancellation>,
+}
+
+/// A handler on another thread than the reader's, which is done when this is dropped.
+struct Handling<'a, D: Drive>(&'a Crew<D>);
+
+impl<D: Drive> Drop for Handling<'_, D> {
+    fn drop(&mut self) {
+        let mut roster = self.0.roster();
+        let others_wait = roster.handling >= self.0.most_handlers && !roster.jobs.is_empty();
+        roster.handling -= 1;
+        drop(roster);
+        if others_wait {
+            self.0.post.driven.core.wake_driver();
+        }
+    }
 }
 
 /// A handler in the pool gives its answer.
@@ -82,6 +105,8 @@ struct Roster {
     running: Option<usize>,
     standby: Standby,
     habits: Habits,
+    /// How many handlers run on other threads than the reader's.
+    handling: usize,
     /// How many handlers in the pool are done and give their answers.
     answering: usize,
     /// Whether the connection is over.
@@ -108,8 +133,9 @@ enum Work {
 }
 
 impl<D: Drive> Crew<D> {
-    pub(super) fn new(post: Post<D, DrivenServer>) -> Arc<Self> {
-        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool: Pool::default() })
+    pub(super) fn new(post: Post<D, DrivenServer>, most_handlers: usize) -> Arc<Self> {
+        let pool = Pool::new(most_handlers.saturating_add(READERS));
+        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool, most_handlers })
     }
 
     /// Serves on this thread, until the connection is over or another thread has taken over.
@@ -165,7 +191,14 @@ impl<D: Drive> Crew<D> {
         let mut last = began;
         while let Some(job) = roster.jobs.pop_front() {
             let habit = Habits::of(&job.handler);
-            if !roster.habits.takes_long(habit) {
+            if job.cancellation.is_cancelled() {
+                drop(roster);
+                self.post.driven.core.respond_before_turn(job.reply, Err(panicked()));
+            } else if roster.handling >= self.most_handlers {
+                // Whoever is done with its handler says so.
+                roster.jobs.push_front(job);
+                return Work::None;
+            } else if !roster.habits.takes_long(habit) {
                 roster.begun += 1;
                 roster.running = Some(habit);
                 self.have_standby(roster);
@@ -177,6 +210,7 @@ impl<D: Drive> Crew<D> {
                 drop(self.answered.wait_timeout(roster, LOOK));
                 return Work::Left;
             } else {
+                roster.handling += 1;
                 drop(roster);
                 self.run_apart(job, habit);
                 // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
@@ -204,6 +238,7 @@ impl<D: Drive> Crew<D> {
         let mut roster = self.roster();
         if roster.shift != shift {
             drop(roster);
+            let _handling = Handling(self);
             core.respond(reply, outcome);
             return false;
         }
@@ -219,6 +254,7 @@ impl<D: Drive> Crew<D> {
         let Job { reply, handler, invocation, cancellation } = job;
         let crew = self.clone();
         self.pool.run(move || {
+            let _handling = Handling(&crew);
             let core = &crew.post.driven.core;
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
@@ -261,6 +297,7 @@ impl<D: Drive> Crew<D> {
                 Some(habit) => {
                     roster.habits.took(habit, LOOK);
                     roster.standby = Standby::Absent;
+                    roster.handling += 1;
                     roster.shift += 1;
                     let shift = roster.shift;
                     drop(roster);

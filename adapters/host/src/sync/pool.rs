@@ -1,45 +1,61 @@
-//! Threads for handlers: as many as are needed at once, kept for a while for the next.
+//! Threads for handlers: as many as are needed at once up to a limit, kept for a while for the next.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+/// How many handlers have a thread at the same time, unless a builder says otherwise. It is what tokio gives to work that
+/// blocks: a thread that waits costs some 20 KB, and a program with so many handlers that all wait for something else
+/// would hardly be faster with more.
+pub(super) const HANDLER_THREADS: usize = 512;
 
 /// How long a thread waits for more work before it ends.
 const KEPT: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A pool that grows with the work. What a peer can start at once is limited by the machine, not here.
-#[derive(Clone, Default)]
+/// A pool that grows with the work, up to its limit. What comes beyond it waits, in order.
+#[derive(Clone)]
 pub(super) struct Pool(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     work: Condvar,
+    most_threads: usize,
 }
 
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    threads: usize,
     idle: usize,
 }
 
 impl Pool {
-    /// Runs a job on a thread that is free, or on a new one. If the system has no more threads, it waits for one.
+    pub(super) fn new(most_threads: usize) -> Self {
+        Self(Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), most_threads }))
+    }
+
+    /// Runs a job on a thread that is free, or on a new one. If there can be no more threads, it waits for one.
     pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.0.lock();
         state.jobs.push_back(Box::new(job));
-        let someone_is_free = state.idle >= state.jobs.len();
-        drop(state);
-        if someone_is_free {
+        if state.idle >= state.jobs.len() {
+            drop(state);
             self.0.work.notify_one();
             return;
         }
+        if state.threads >= self.0.most_threads {
+            return;
+        }
+        state.threads += 1;
+        drop(state);
         let shared = self.0.clone();
         let started = thread::Builder::new().name("windlass-handler".into()).spawn(move || shared.work());
         if started.is_err() {
+            self.0.lock().threads -= 1;
             self.0.work.notify_one();
         }
     }
@@ -51,7 +67,8 @@ impl Shared {
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                job();
+                // A panic has been reported by its hook, and the thread is still good for others.
+                let _ = catch_unwind(AssertUnwindSafe(job));
                 state = self.lock();
                 continue;
             }
@@ -60,6 +77,7 @@ impl Shared {
             state = woken;
             state.idle -= 1;
             if waited.timed_out() && state.jobs.is_empty() {
+                state.threads -= 1;
                 return;
             }
         }

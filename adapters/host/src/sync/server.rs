@@ -12,6 +12,7 @@ use windlass::server::{HandlerError, Reply};
 use super::Drive;
 use super::attend::Post;
 use super::crew::Crew;
+use super::pool::HANDLER_THREADS;
 use crate::completion::Slot;
 use crate::context::{Context, ResourceRequest, arguments};
 use crate::endpoint::Endpoint;
@@ -38,7 +39,11 @@ impl<D: Drive> Clone for Server<D> {
 impl<D: Drive> Server<D> {
     /// A server that introduces itself by this name and version, to be filled and started.
     pub fn builder(name: &str, version: &str) -> ServerBuilder<D> {
-        ServerBuilder { settings: ServerSettings::new(name, version), drive: std::marker::PhantomData }
+        ServerBuilder {
+            settings: ServerSettings::new(name, version),
+            handler_threads: HANDLER_THREADS,
+            drive: std::marker::PhantomData,
+        }
     }
 
     server_handle!();
@@ -122,15 +127,24 @@ impl<D: Drive> Server<D> {
     }
 }
 
-/// Fills a server and starts it. Handlers that take long run on threads of their own, as many at once as there are
-/// requests; short ones run where requests are read.
+/// Fills a server and starts it. Handlers that take long run on threads of their own, several at once; short ones run
+/// where requests are read.
 pub struct ServerBuilder<D: Drive> {
     settings: ServerSettings,
+    handler_threads: usize,
     drive: std::marker::PhantomData<D>,
 }
 
 impl<D: Drive> ServerBuilder<D> {
     server_settings!();
+
+    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. The
+    /// default is 512, the least is 1. Handlers that wait for other handlers need a thread each.
+    #[must_use]
+    pub fn handler_threads(mut self, most: usize) -> Self {
+        self.handler_threads = most.max(1);
+        self
+    }
 
     /// Adds a tool. Arguments that do not fit `A` are told to the caller as a result marked as an error.
     #[must_use]
@@ -213,7 +227,8 @@ impl<D: Drive> ServerBuilder<D> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
         let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::AlwaysWrite, wake)?;
-        let crew = Crew::new(Post::new(drive, Arc::new(DrivenServer { core: core.clone() })));
+        let post = Post::new(drive, Arc::new(DrivenServer { core: core.clone() }));
+        let crew = Crew::new(post, self.handler_threads);
         Ok(Server { core, crew })
     }
 
@@ -250,7 +265,8 @@ impl<D: Drive> ServerBuilder<D> {
         let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
         let driven = Arc::new(DrivenServer { core: core.clone() });
         let listener = listener.held_by(&core.ending());
-        Ok(Server { core, crew: Crew::new(Post::listening(drive, driven, listener)) })
+        let post = Post::listening(drive, driven, listener);
+        Ok(Server { core, crew: Crew::new(post, self.handler_threads) })
     }
 
     /// Serves HTTP until the server is closed, on this thread.

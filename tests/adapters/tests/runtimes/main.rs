@@ -87,6 +87,8 @@ macro_rules! cases_of_threads {
     () => {
         #[path = "cases/leading.rs"]
         mod leading;
+        #[path = "cases/limiting.rs"]
+        mod limiting;
     };
 }
 

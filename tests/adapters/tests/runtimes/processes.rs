@@ -30,6 +30,11 @@ pub(crate) fn processor_time(pid: u32) -> Duration {
     TICK * ticks
 }
 
+/// How many threads a process has.
+pub(crate) fn threads(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process is there").count()
+}
+
 /// The fields of `/proc/PID/stat` after the name, which may hold anything.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
