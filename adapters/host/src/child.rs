@@ -11,6 +11,7 @@ use crate::ladder::{Grace, Step};
 use crate::process_tree::{Ending, ProcessTree, system_command};
 use crate::spawn_error::SpawnError;
 use crate::stderr::StderrTail;
+use crate::{ending, leaving};
 
 /// A server that runs as a child process, together with everything that it starts.
 ///
@@ -28,8 +29,10 @@ use crate::stderr::StderrTail;
 ///   looks at [`try_exit`](Self::try_exit), and drops the child at the end.
 ///
 /// Dropping a child never blocks for long: its standard input is closed, the group is asked to terminate at once, and a
-/// thread sees to the rest. If the host itself exits right afterwards, that thread ends with it, and a server that
-/// ignores both the end of its input and the request to terminate may stay behind; shut down explicitly before exiting.
+/// thread sees to the rest. If the thread that dropped it ends before that is done, it waits for it, which is the main
+/// thread's way to leave nobody behind when the program ends right afterwards. A program that is killed, aborted, or
+/// exits from another thread cannot wait: then a server stays behind if it heeds neither the end of its input nor the
+/// request to terminate. Neither can one where the locals of the main thread are not dropped, as with musl.
 ///
 /// ```
 /// # #[cfg(unix)] {
@@ -155,7 +158,7 @@ impl Child {
     /// Does the same as [`shut_down`](Self::shut_down) on a short-lived thread, which calls `done` at the end.
     pub fn shut_down_with(mut self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
         match self.begin_end(grace) {
-            Some(ending) => end_in_background(ending, done),
+            Some(ending) => end_in_background(ending, grace, done),
             None => done(Err(ended())),
         }
     }
@@ -175,7 +178,7 @@ impl Drop for Child {
         let mut ending = Ending::with_terminate(tree, Grace::default());
         // A child that has already exited, which is usual, needs no thread.
         if ending.poll().is_none() {
-            end_in_background(ending, |_| ());
+            end_in_background(ending, Grace::default(), |_| ());
         }
     }
 }
@@ -186,7 +189,14 @@ impl fmt::Debug for Child {
     }
 }
 
-fn end_in_background(ending: Ending, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
+fn end_in_background(ending: Ending, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
+    let over = Arc::new(ending::Ending::default());
+    let held = over.hold();
+    leaving::wait_at_end_of_thread(&over, grace);
+    let done = move |status| {
+        done(status);
+        drop(held);
+    };
     // Shared, because a thread that cannot be started does not give back what it was to get.
     let work = Arc::new(Mutex::new(Some((ending, done))));
     let taken = Arc::clone(&work);

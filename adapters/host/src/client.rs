@@ -31,7 +31,7 @@ use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{HttpTarget, Wires};
 use crate::shared::{self, Manners, Shared};
-use crate::{Clock, ConnectError, Grace};
+use crate::{Clock, ConnectError, Grace, leaving};
 
 mod handle;
 
@@ -355,6 +355,17 @@ impl ClientCore {
 
     pub(crate) fn close(&self) {
         self.change(|machine, now| machine.close(now));
+    }
+
+    /// The last handle is dropped: the connection is closed, and the thread that dropped it does not end before a child
+    /// is gone.
+    pub(crate) fn leave(&self) {
+        self.close();
+        let (ending, grace) = {
+            let hub = &self.shared().hub;
+            (hub.ending(), hub.grace())
+        };
+        leaving::wait_at_end_of_thread(&ending, grace);
     }
 
     /// The driver is gone: every call completes, and the connection is over.

@@ -1,20 +1,24 @@
 //! Waiting until what was opened is really gone: a child reaped, the last output written, a listener closed.
 
 use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+#[cfg(unix)]
 use crate::endpoint::Endpoint;
+#[cfg(unix)]
 use crate::{Grace, OutputPump};
 
 /// How long a client may take to read the last words.
+#[cfg(unix)]
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The end of streams and children, which takes its time in the background.
 #[derive(Debug, Default)]
 pub struct Ending {
     state: Mutex<State>,
+    over: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -26,21 +30,31 @@ struct State {
 
 impl Ending {
     /// Closes an endpoint. A child is given the chance to exit by itself, then made to.
+    #[cfg(unix)]
     pub(crate) fn end(self: &Arc<Self>, endpoint: Endpoint, grace: Grace) {
-        let Endpoint { input, output, child, pump, .. } = endpoint;
+        let Endpoint { input, output, child, pump, held, .. } = endpoint;
         // For a server that reads its standard input this is the sign to exit.
         drop((input, output));
         if let Some(child) = child {
-            let held = self.hold();
+            let held = held.unwrap_or_else(|| self.hold());
             child.shut_down_with(grace, move |_| drop(held));
         }
         if let Some(pump) = pump.filter(OutputPump::is_running) {
             // The process must not exit before its last words are written.
             let held = self.hold();
-            std::thread::spawn(move || {
-                let _ = pump.finish_within(LAST_WORDS);
-                drop(held);
-            });
+            // Shared, because a thread that cannot be started does not give back what it was to get.
+            let pump = Arc::new(Mutex::new(Some((pump, held))));
+            let finish = |pump: &Mutex<Option<(OutputPump, Held)>>| {
+                let taken = pump.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some((pump, _held)) = taken {
+                    let _ = pump.finish_within(LAST_WORDS);
+                }
+            };
+            let taken = pump.clone();
+            let thread = std::thread::Builder::new().name("windlass-output".into());
+            if thread.spawn(move || finish(&taken)).is_err() {
+                finish(&pump);
+            }
         }
     }
 
@@ -48,6 +62,17 @@ impl Ending {
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
         self.lock().open += 1;
         Held(self.clone())
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().open == 0
+    }
+
+    /// Waits until nothing is left, but no longer than this.
+    pub(crate) fn wait(&self, at_most: Duration) {
+        let is_open = |state: &mut State| state.open > 0;
+        drop(self.over.wait_timeout_while(self.lock(), at_most, is_open));
     }
 
     /// Ready when nothing is left.
@@ -76,6 +101,7 @@ impl Drop for Held {
         let mut state = self.0.lock();
         state.open -= 1;
         if state.open == 0 {
+            self.0.over.notify_all();
             for waker in std::mem::take(&mut state.wakers) {
                 waker.wake();
             }

@@ -12,6 +12,7 @@ use windlass::{ConnError, ConnErrorKind};
 
 #[cfg(feature = "http")]
 use crate::HttpTarget;
+use crate::ending::Held;
 use crate::{Child, Command, OutputPump, OwnStdio, StderrTail};
 
 /// One end of a byte stream: something to read from, something to write to, both non-blocking, and what is to be
@@ -22,6 +23,8 @@ pub struct Endpoint {
     pub(crate) output: Arc<OwnedFd>,
     /// The server at the other end, if it is a child of ours.
     pub(crate) child: Option<Child>,
+    /// It is not the end before the child is gone.
+    pub(crate) held: Option<Held>,
     /// What still writes our standard output, if a thread does.
     pub(crate) pump: Option<OutputPump>,
     /// Whether a read that leaves room means that there is no more, which a terminal does not promise.
@@ -44,6 +47,7 @@ impl Endpoint {
             input: Arc::new(input),
             output: Arc::new(output),
             child: None,
+            held: None,
             pump: None,
             short_read_empties,
             widened: false,

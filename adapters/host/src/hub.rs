@@ -217,8 +217,9 @@ impl<M: Machine> Hub<M> {
         // A second stream replaces the first.
         self.end_stream();
         match self.connector.open() {
-            Ok(endpoint) => {
+            Ok(mut endpoint) => {
                 self.stderr = stderr_of(&endpoint);
+                endpoint.held = endpoint.child.is_some().then(|| self.ending.hold());
                 self.stream = Some((conn, endpoint));
             }
             Err(error) => self.machine.conn_failed(conn, error, self.clock.now()),
@@ -427,6 +428,11 @@ impl<M: Machine> Hub<M> {
     /// What the child said on its standard error, as far as it is kept.
     pub fn stderr(&self) -> Option<StderrTail> {
         self.stderr.clone()
+    }
+
+    /// How long a child is given to exit at each step of its shutdown.
+    pub(crate) fn grace(&self) -> Grace {
+        self.grace
     }
 
     /// The end of everything that was opened.

@@ -34,7 +34,6 @@ pub mod command;
 mod completion;
 #[cfg(unix)]
 mod context;
-#[cfg(unix)]
 mod ending;
 #[cfg(unix)]
 mod endpoint;
@@ -46,6 +45,7 @@ mod error;
 mod handler;
 pub mod hub;
 pub mod ladder;
+mod leaving;
 #[cfg(all(unix, feature = "http"))]
 mod net;
 #[cfg(unix)]

@@ -5,6 +5,7 @@
 //! - `idle PROGRAM ARGS…` connects to a server and waits for a call that is never answered; prints how many
 //!   milliseconds of processor time that took.
 //! - `leave PROGRAM ARGS…` connects to a peer that stops reading and hangs up; prints the same.
+//! - `forget PROGRAM ARGS…` connects to a server, tells what it says on standard error, and ends without closing.
 //! - `cycle PROGRAM ARGS…` connects and closes many times; prints how many descriptors are left open.
 //! - `endure PROGRAM ARGS…` calls a peer that pours out more than anybody wants to hear; prints what became of the
 //!   call, what else was heard, and how many kilobytes of memory that took at most.
@@ -117,6 +118,13 @@ program!({
             println!("{}", (processor_time() - before).as_millis());
             assert!(matches!(outcome, Err(Error::Call(CallError::Closed(_)))), "{outcome:?}");
         }
+        "forget" => {
+            let command = command.on_stderr(|line| println!("{line}"));
+            let soon = Grace { eof: Duration::from_millis(50), terminate: Duration::from_millis(50) };
+            let client = wait!(Client::builder("forgetter", "1.0").grace(soon).connect(command))?;
+            wait!(client.ping())?;
+            drop(client);
+        }
         "cycle" => {
             let mut open = Vec::new();
             for _ in 0..CYCLES {
@@ -164,7 +172,7 @@ program!({
         }
         _ => {
             return Err(
-                "usage: party serve | serve_measured | idle | leave | cycle | endure PROGRAM | swarm CALLS PROGRAM | \
+                "usage: party serve | serve_measured | idle | leave | forget | cycle | endure PROGRAM | swarm CALLS PROGRAM | \
                  serve_http MANNER | listeners NUMBER"
                     .into(),
             );

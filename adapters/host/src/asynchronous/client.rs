@@ -28,6 +28,10 @@ type Answer = BoxFuture<Result<InputResponse, RpcError>>;
 
 /// A connected client. Clones share the connection; when the last one is dropped, it is closed.
 ///
+/// Dropping does not wait for a server that is a child process: it is ended in the background, by force if it heeds
+/// nothing else. A program that returns from `main` meanwhile waits for that, for the rest of its [`Grace`](crate::Grace)
+/// at most. [`close`](Self::close) waits where it is called.
+///
 /// Every call is cancelled on the wire when its future is dropped, or by a [`Canceller`](crate::Canceller).
 pub struct Client<R: Runtime> {
     core: Arc<ClientCore>,
@@ -41,7 +45,7 @@ struct Guard(Arc<ClientCore>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.close();
+        self.0.leave();
     }
 }
 

@@ -33,6 +33,10 @@ type Answer = Result<InputResponse, RpcError>;
 
 /// A connected client. Clones share the connection, from as many threads as there are; when the last one is dropped,
 /// it is closed. A call can be given up from another thread by a [`Canceller`](crate::Canceller).
+///
+/// Dropping does not wait for a server that is a child process: it is ended in the background, by force if it heeds
+/// nothing else. A program that returns from `main` meanwhile waits for that, for the rest of its [`Grace`](crate::Grace)
+/// at most. [`close`](Self::close) waits where it is called.
 pub struct Client<D: Drive> {
     core: Arc<ClientCore>,
     guard: Arc<Guard<D>>,
@@ -47,7 +51,7 @@ struct Guard<D: Drive> {
 
 impl<D: Drive> Drop for Guard<D> {
     fn drop(&mut self) {
-        self.core.close();
+        self.core.leave();
         self.engine.turn_if_free();
     }
 }

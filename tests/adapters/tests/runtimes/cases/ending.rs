@@ -1,5 +1,6 @@
 //! No process is left behind.
 
+use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use serde_json::json;
 use super::OWN_SERVER;
 use super::adapter::{Client, CloseReason};
 use super::eras::{ERAS, in_era};
-use crate::peers::{PARTIES, SHORT_GRACE, scripted_by_shell, server};
+use crate::peers::{PARTIES, SCRIPTED, SHORT_GRACE, scripted_by_shell, server};
 use crate::processes;
 
 case!(closing_returns_when_the_server_is_gone, {
@@ -80,4 +81,17 @@ case!(a_server_that_heeds_nothing_and_says_nothing_is_given_up_and_gone, {
     let pids: Vec<u32> = error.stderr[0].split(' ').map(|pid| pid.parse().unwrap()).collect();
     assert!(!processes::exists(pids[0]));
     assert!(!processes::lives(pids[1]), "the grandchild");
+});
+
+case!(a_program_that_ends_without_closing_leaves_no_server_behind, {
+    let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" stubborn"#;
+    let output = Command::new(OWN_SERVER).args(["forget", "sh", "-c", script, SCRIPTED]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    let pids: Vec<u32> = told.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(pids.len(), 2, "{told:?}");
+    // The program is gone, so that nobody is left to end them but whoever inherits them.
+    let left: Vec<_> = pids.into_iter().filter(|&pid| processes::lives(pid)).collect();
+    left.iter().for_each(|&pid| processes::kill(pid));
+    assert!(left.is_empty(), "{left:?}");
 });
