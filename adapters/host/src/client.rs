@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -31,6 +31,7 @@ use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{HttpTarget, Wires};
 use crate::shared::{self, Manners, Shared};
+use crate::waiters::{Closure, Place, WaitClosed};
 use crate::{Clock, ConnectError, Grace, leaving};
 
 mod handle;
@@ -141,36 +142,13 @@ pub(crate) struct ClientCore {
     shared: Mutex<Shared<Machine, Self>>,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
-    status: Mutex<Status>,
+    peer: Mutex<Option<Arc<Peer>>>,
+    closure: Closure,
     on_notification: Option<NotificationHandler>,
     on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
     on_challenge: Option<ChallengeHandler>,
     page_limits: PageLimits,
-}
-
-/// Where the connection is, as far as handles care.
-#[derive(Default)]
-struct Status {
-    peer: Option<Arc<Peer>>,
-    closed: Option<CloseReason>,
-    wakers: Vec<Waker>,
-}
-
-impl Status {
-    fn change(&mut self, change: impl FnOnce(&mut Self)) {
-        change(self);
-        for waker in std::mem::take(&mut self.wakers) {
-            waker.wake();
-        }
-    }
-
-    fn wait<V>(&mut self, context: &Context<'_>) -> Poll<V> {
-        if !self.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            self.wakers.push(context.waker().clone());
-        }
-        Poll::Pending
-    }
 }
 
 /// What drives a client over HTTP, whoever makes its requests.
@@ -246,7 +224,8 @@ impl ClientCore {
         Arc::new(Self {
             shared: Shared::new(hub, manners),
             wake,
-            status: Mutex::default(),
+            peer: Mutex::default(),
+            closure: Closure::default(),
             on_notification,
             on_malformed,
             #[cfg(feature = "http")]
@@ -257,10 +236,6 @@ impl ClientCore {
 
     pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
         shared::lock(&self.shared)
-    }
-
-    fn status(&self) -> MutexGuard<'_, Status> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets the machine do all it can.
@@ -385,45 +360,48 @@ impl ClientCore {
         self.shared().hub.machine.counters()
     }
 
-    /// The peer, once the connection is negotiated; why not, if it never will be.
-    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<Result<Arc<Peer>, ConnectError>> {
-        let mut status = self.status();
-        if let Some(peer) = &status.peer {
-            return Poll::Ready(Ok(peer.clone()));
-        }
-        match status.closed.clone() {
-            None => status.wait(context),
-            Some(reason) => {
-                drop(status);
-                Poll::Ready(Err(ConnectError::new(reason, self.stderr_at_end())))
-            }
-        }
+    /// Waits until the connection is negotiated.
+    pub(crate) fn wait_ready(&self) -> WaitReady<'_> {
+        WaitReady { core: self, place: self.closure.waiters().place() }
     }
 
-    /// What the server said on its standard error, when it is as good as gone.
-    fn stderr_at_end(&self) -> Vec<String> {
-        /// What a dead server wrote arrives within moments; a living one is not waited for.
+    /// Why there is no connection, when everything about it is gone.
+    pub(crate) fn not_connected(&self, reason: CloseReason) -> ConnectError {
+        /// What a dead server wrote arrives within moments; what it left running elsewhere is not waited for.
         const PATIENCE: Duration = Duration::from_millis(100);
         let tail = self.shared().hub.stderr();
-        tail.map(|tail| tail.lines_at_end(PATIENCE)).unwrap_or_default()
+        ConnectError::new(reason, tail.map(|tail| tail.lines_at_end(PATIENCE)).unwrap_or_default())
     }
 
-    /// Why the connection is over, once everything about it is.
-    pub(crate) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<CloseReason> {
-        let ending = self.shared().hub.ending();
-        let mut status = self.status();
-        match status.closed.clone() {
-            None => status.wait(context),
-            Some(reason) => ending.poll_ended(context).map(|()| reason),
-        }
+    /// Waits until everything about the connection is over.
+    pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
+        self.closure.wait(self.shared().hub.ending())
     }
 
     pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
-        self.status().peer.clone()
+        self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn closed(&self) -> Option<CloseReason> {
-        self.status().closed.clone()
+        self.closure.reason()
+    }
+}
+
+/// Waits until a connection is negotiated.
+pub(crate) struct WaitReady<'a> {
+    core: &'a ClientCore,
+    place: Place,
+}
+
+impl WaitReady<'_> {
+    /// Ready when it is, or never will be.
+    pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Result<(), CloseReason>> {
+        self.place.wait(context);
+        match (self.core.peer(), self.core.closed()) {
+            (Some(_), _) => Poll::Ready(Ok(())),
+            (None, Some(reason)) => Poll::Ready(Err(reason)),
+            (None, None) => Poll::Pending,
+        }
     }
 }
 
@@ -460,9 +438,10 @@ impl Program<Machine> for ClientCore {
                 actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
             }
             ClientEvent::Ready(peer) | ClientEvent::Renewed(peer) => {
-                self.status().change(|status| status.peer = Some(peer))
+                *self.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
+                self.closure.waiters().wake_all();
             }
-            ClientEvent::Closed(reason) => self.status().change(|status| status.closed = Some(reason)),
+            ClientEvent::Closed(reason) => self.closure.close(reason),
             // An answer to an input that nobody waits for is ignored by the machine.
             _ => {}
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 #[cfg(unix)]
 use crate::endpoint::Endpoint;
+use crate::waiters::Waiters;
 #[cfg(unix)]
 use crate::{Grace, OutputPump};
 
@@ -17,15 +17,10 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The end of streams and children, which takes its time in the background.
 #[derive(Debug, Default)]
 pub struct Ending {
-    state: Mutex<State>,
-    over: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
     /// How many are not gone yet.
-    open: usize,
-    wakers: Vec<Waker>,
+    open: Mutex<usize>,
+    over: Condvar,
+    waiters: Waiters,
 }
 
 impl Ending {
@@ -60,35 +55,29 @@ impl Ending {
 
     /// It is not the end before this is dropped.
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
-        self.lock().open += 1;
+        *self.lock() += 1;
         Held(self.clone())
     }
 
     /// Whether nothing is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.lock().open == 0
+    pub fn is_over(&self) -> bool {
+        *self.lock() == 0
+    }
+
+    /// Those who wait until nothing is left.
+    #[cfg(unix)]
+    pub(crate) fn waiters(&self) -> &Waiters {
+        &self.waiters
     }
 
     /// Waits until nothing is left, but no longer than this.
-    pub(crate) fn wait(&self, at_most: Duration) {
-        let is_open = |state: &mut State| state.open > 0;
+    pub fn wait(&self, at_most: Duration) {
+        let is_open = |open: &mut usize| *open > 0;
         drop(self.over.wait_timeout_while(self.lock(), at_most, is_open));
     }
 
-    /// Ready when nothing is left.
-    pub fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.lock();
-        if state.open == 0 {
-            return Poll::Ready(());
-        }
-        if !state.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            state.wakers.push(context.waker().clone());
-        }
-        Poll::Pending
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,13 +87,12 @@ pub(crate) struct Held(Arc<Ending>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.open -= 1;
-        if state.open == 0 {
+        let mut open = self.0.lock();
+        *open -= 1;
+        if *open == 0 {
             self.0.over.notify_all();
-            for waker in std::mem::take(&mut state.wakers) {
-                waker.wake();
-            }
+            drop(open);
+            self.0.waiters.wake_all();
         }
     }
 }

@@ -61,6 +61,7 @@ pub mod stderr;
 pub mod sync;
 #[cfg(unix)]
 mod thread_waker;
+mod waiters;
 pub mod windows_plan;
 
 #[cfg(unix)]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde::Serialize;
-use windlass::client::CallOptions;
+use windlass::client::{CallId, CallOptions};
 use windlass::link::AnyServer;
 #[cfg(feature = "http")]
 use windlass::link::http::{HttpServer, HttpServerConfig};
@@ -24,6 +23,7 @@ use crate::hub::{Hub, Interest, Program};
 #[cfg(feature = "http")]
 use crate::net::{DialOptions, Wire, Wires};
 use crate::shared::{self, Manners, Shared};
+use crate::waiters::{Closure, WaitClosed};
 use crate::{Clock, Grace, seed};
 
 /// The machine of a server.
@@ -82,7 +82,7 @@ pub(crate) enum ServerAction {
 pub(crate) struct ServerCore {
     shared: Mutex<Shared<Machine, Self>>,
     running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
-    closed: Mutex<(Option<CloseReason>, Vec<Waker>)>,
+    closure: Closure,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
 }
@@ -111,7 +111,7 @@ impl ServerCore {
             }
         };
         let shared = Shared::new(hub, manners);
-        Ok(Arc::new(Self { shared, running: Mutex::default(), closed: Mutex::default(), wake }))
+        Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
     }
 
     /// A client has connected.
@@ -169,20 +169,9 @@ impl ServerCore {
         (self.wake)();
     }
 
-    /// Why the connection is over, once everything about it is.
-    pub(crate) fn poll_closed(&self, context: &mut TaskContext<'_>) -> Poll<CloseReason> {
-        let ending = self.shared().hub.ending();
-        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        match closed.0.clone() {
-            Some(reason) => ending.poll_ended(context).map(|()| reason),
-            None => {
-                // Whoever drives the machine asks at every turn.
-                if !closed.1.iter().any(|waker| waker.will_wake(context.waker())) {
-                    closed.1.push(context.waker().clone());
-                }
-                Poll::Pending
-            }
-        }
+    /// Waits until everything about the connection is over.
+    pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
+        self.closure.wait(self.shared().hub.ending())
     }
 
     /// Begins to close the server. Its driver has to know: nobody else can let go of what it listens on.
@@ -241,11 +230,7 @@ impl Program<Machine> for ServerCore {
             }
             ServerEvent::Closed(reason) => {
                 actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
-                let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-                closed.0 = Some(reason);
-                for waker in std::mem::take(&mut closed.1) {
-                    waker.wake();
-                }
+                self.closure.close(reason);
             }
             _ => {}
         }
@@ -388,8 +373,6 @@ pub(crate) fn start_call<P: Serialize + ?Sized>(
     params: &P,
     options: &CallOptions,
     token: Token,
-) -> Result<(), SendError> {
-    core.change(|machine, now| machine.call_raw(method, params, options, token, now))
-        .map(|_| ())
-        .map_err(|refused| refused.why)
+) -> Result<CallId, SendError> {
+    core.change(|machine, now| machine.call_raw(method, params, options, token, now)).map_err(|refused| refused.why)
 }

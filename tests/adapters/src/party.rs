@@ -2,6 +2,7 @@
 //!
 //! - `serve` serves standard input and output; `serve_measured` tells on standard error at the end how many kilobytes
 //!   of memory that took at most.
+//! - `serve_here` does so on its main thread from the start, and offers less.
 //! - `idle PROGRAM ARGS…` connects to a server and waits for a call that is never answered; prints how many
 //!   milliseconds of processor time that took.
 //! - `leave PROGRAM ARGS…` connects to a peer that stops reading and hangs up; prints the same.
@@ -60,6 +61,9 @@ program!({
             eprintln!("{}", peak_kilobytes()? - before);
         }
         return Ok(outcome?);
+    }
+    if manner == "serve_here" {
+        return Ok(wait!(served::plain().serve_stdio())?);
     }
     if manner == "serve_http" {
         let listener = HttpListener::bind("127.0.0.1:0")?;
@@ -172,7 +176,7 @@ program!({
         }
         _ => {
             return Err(
-                "usage: party serve | serve_measured | idle | leave | forget | cycle | endure PROGRAM | swarm CALLS PROGRAM | \
+                "usage: party serve | serve_measured | serve_here | idle | leave | forget | cycle | endure PROGRAM | swarm CALLS PROGRAM | \
                  serve_http MANNER | listeners NUMBER"
                     .into(),
             );

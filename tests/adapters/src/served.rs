@@ -65,7 +65,7 @@ pub(crate) fn start_http(listener: HttpListener, config: HttpServerConfig) -> io
 /// Serves everything in a way of its own.
 pub(crate) fn start_by(start: impl FnOnce(ServerBuilder) -> io::Result<Server>) -> io::Result<Server> {
     let itself = Itself::default();
-    let builder = with_streams(with_inputs(with_trouble(with_changes(with_basics(), &itself))));
+    let builder = with_streams(with_inputs(with_changes(plain(), &itself)));
     // Requests are served before the handle is there; who needs it waits for it.
     let mut handle = itself.lock().unwrap_or_else(PoisonError::into_inner);
     let server = start(builder)?;
@@ -79,6 +79,11 @@ type Itself = Arc<Mutex<Option<Server>>>;
 fn handle(itself: &Itself) -> Result<Server, HandlerError> {
     let handle = itself.lock().unwrap_or_else(PoisonError::into_inner).clone();
     handle.ok_or_else(|| HandlerError::failed("the server has not started"))
+}
+
+/// What needs no handle of the server itself.
+pub(crate) fn plain() -> ServerBuilder {
+    with_trouble(with_basics())
 }
 
 fn with_basics() -> ServerBuilder {

@@ -154,12 +154,13 @@ impl<R: Runtime> Client<R> {
     /// Closes the connection, and returns when a child is gone.
     pub async fn close(self) -> CloseReason {
         self.core.close();
-        poll_fn(|context| self.core.poll_closed(context)).await
+        self.wait_closed().await
     }
 
     /// Waits until the connection is over, for whatever reason.
     pub async fn wait_closed(&self) -> CloseReason {
-        poll_fn(|context| self.core.poll_closed(context)).await
+        let mut closed = self.core.wait_closed();
+        poll_fn(|context| closed.poll(context)).await
     }
 }
 
@@ -340,11 +341,14 @@ impl<R: Runtime> ClientBuilder<R> {
         R::spawn(drive::<R, _>(driven, wakeup));
         // The guard exists from here on, so that dropping this future ends the attempt.
         let guard = Arc::new(Guard(core.clone()));
-        if let Err(error) = poll_fn(|context| core.poll_ready(context)).await {
+        let mut ready = core.wait_ready();
+        if let Err(reason) = poll_fn(|context| ready.poll(context)).await {
             // A program may exit on this error, and then nobody would be there to end the child.
-            poll_fn(|context| core.poll_closed(context)).await;
-            return Err(error);
+            let mut closed = core.wait_closed();
+            poll_fn(|context| closed.poll(context)).await;
+            return Err(core.not_connected(reason));
         }
+        drop(ready);
         Ok(Client { core, guard, style: CallStyle::default(), runtime: PhantomData })
     }
 }

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use windlass::client::CallId;
 use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
@@ -109,14 +110,17 @@ impl<R: Runtime> Server<R> {
     }
 
     /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
-    /// works in both.
+    /// works in both. The call is cancelled on the wire when its future is dropped.
     pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
     where
         M::Output: Send + 'static,
     {
         let slot = Slot::of::<M>(None);
-        start_call(&self.core, M::NAME, params, &Default::default(), slot.clone())?;
-        poll_fn(|context| slot.poll(context)).await
+        let call = start_call(&self.core, M::NAME, params, &Default::default(), slot.clone())?;
+        let mut in_flight = InFlight { core: Some(&self.core), call };
+        let outcome = poll_fn(|context| slot.poll(context)).await;
+        in_flight.core = None;
+        outcome
     }
 
     /// Ends the connection, and returns when the last words are written.
@@ -127,7 +131,22 @@ impl<R: Runtime> Server<R> {
 
     /// Waits until the connection is over.
     pub async fn wait_closed(&self) -> Result<(), ServeError> {
-        ServeError::from_close(poll_fn(|context| self.core.poll_closed(context)).await)
+        let mut closed = self.core.wait_closed();
+        ServeError::from_close(poll_fn(|context| closed.poll(context)).await)
+    }
+}
+
+/// Cancels a call that is dropped before it is done.
+struct InFlight<'a> {
+    core: Option<&'a ServerCore>,
+    call: CallId,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if let Some(core) = self.core {
+            core.change(|machine, _| machine.cancel(self.call, "the caller does not wait any more"));
+        }
     }
 }
 

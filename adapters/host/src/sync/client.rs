@@ -178,12 +178,13 @@ impl<D: Drive> Client<D> {
     /// Closes the connection, and returns when a child is gone.
     pub fn close(self) -> CloseReason {
         self.core.close();
-        self.engine().wait(|context| self.core.poll_closed(context))
+        self.wait_closed()
     }
 
     /// Waits until the connection is over, for whatever reason.
     pub fn wait_closed(&self) -> CloseReason {
-        self.engine().wait(|context| self.core.poll_closed(context))
+        let mut closed = self.core.wait_closed();
+        self.engine().wait(|context| closed.poll(context))
     }
 }
 
@@ -370,11 +371,14 @@ impl<D: Drive> ClientBuilder<D> {
             thread.spawn(move || engine.keep()).map_err(|error| not_opened(&error))?;
         }
         let guard = Arc::new(Guard { core: core.clone(), engine });
-        if let Err(error) = guard.engine.wait(|context| core.poll_ready(context)) {
+        let mut ready = core.wait_ready();
+        if let Err(reason) = guard.engine.wait(|context| ready.poll(context)) {
             // A program may exit on this error, and then nobody would be there to end the child.
-            guard.engine.wait(|context| core.poll_closed(context));
-            return Err(error);
+            let mut closed = core.wait_closed();
+            guard.engine.wait(|context| closed.poll(context));
+            return Err(core.not_connected(reason));
         }
+        drop(ready);
         Ok(Client { core, guard, style: CallStyle::default() })
     }
 }

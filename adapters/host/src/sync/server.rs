@@ -123,7 +123,8 @@ impl<D: Drive> Server<D> {
 
     /// Waits until the connection is over.
     pub fn wait_closed(&self) -> Result<(), ServeError> {
-        ServeError::from_close(park_until(|context| self.core.poll_closed(context)))
+        let mut closed = self.core.wait_closed();
+        ServeError::from_close(park_until(|context| closed.poll(context)))
     }
 }
 
@@ -232,15 +233,13 @@ impl<D: Drive> ServerBuilder<D> {
         Ok(Server { core, crew })
     }
 
-    /// Serves a stream until its client is done, on this thread.
+    /// Serves a stream until its client is done, and waits for that. A handler that does not end is not waited for.
     ///
     /// # Errors
     ///
     /// When the connection ends in another way than by the client closing it.
     pub fn serve(self, endpoint: Endpoint) -> Result<(), ServeError> {
-        let server = self.set_up(endpoint)?;
-        server.crew.run();
-        server.wait_closed()
+        self.start(endpoint)?.wait_closed()
     }
 
     /// Starts to serve HTTP on a thread of its own, at `/mcp`. A server on the loopback interface is only reached by
@@ -269,19 +268,17 @@ impl<D: Drive> ServerBuilder<D> {
         Ok(Server { core, crew: Crew::new(post, self.handler_threads) })
     }
 
-    /// Serves HTTP until the server is closed, on this thread.
+    /// Serves HTTP until the server is closed, and waits for that.
     ///
     /// # Errors
     ///
     /// When it ends in another way than by being closed.
     #[cfg(feature = "http")]
     pub fn serve_http(self, listener: HttpListener) -> Result<(), ServeError> {
-        let server = self.set_up_http(listener)?;
-        server.crew.run();
-        server.wait_closed()
+        self.start_http(listener)?.wait_closed()
     }
 
-    /// Serves standard input and output until the client is done, on this thread. From then on nothing else in the
+    /// Serves standard input and output until the client is done, and waits for that. From then on nothing else in the
     /// process can write to standard output: what is printed goes to standard error.
     ///
     /// # Errors

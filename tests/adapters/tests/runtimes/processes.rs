@@ -57,7 +57,12 @@ pub(crate) struct RawServer {
 impl RawServer {
     /// Starts a server on pipes and introduces a legacy client.
     pub(crate) fn start(party: &str) -> Self {
-        let mut command = Self::command(party);
+        Self::start_in_manner(party, "serve_measured")
+    }
+
+    /// The same in another manner of its programs'.
+    pub(crate) fn start_in_manner(party: &str, manner: &str) -> Self {
+        let mut command = Self::command(party, manner);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = Self::spawn(command);
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -67,13 +72,13 @@ impl RawServer {
     /// The same on sockets, which some clients give to their servers.
     pub(crate) fn start_on_sockets(party: &str) -> Self {
         let ((their_input, input), (output, their_output)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
-        let mut command = Self::command(party);
+        let mut command = Self::command(party, "serve_measured");
         command.stdin(OwnedFd::from(their_input)).stdout(OwnedFd::from(their_output));
         Self::introduced(Self::spawn(command), input.into(), output.into())
     }
 
-    fn command(party: &str) -> Command {
-        let words = BY_HAND.tapped(&[party, "serve_measured"], party);
+    fn command(party: &str, manner: &str) -> Command {
+        let words = BY_HAND.tapped(&[party, manner], party);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command

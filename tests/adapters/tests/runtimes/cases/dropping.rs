@@ -1,14 +1,17 @@
 //! Futures that are dropped before they are done.
 
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::channel;
 
 use serde_json::json;
 use smol::future::poll_once;
 
-use super::OWN_SERVER;
-use super::adapter::Client;
+use super::adapter::model::Ping;
+use super::adapter::{Client, Endpoint};
 use super::eras::{ERAS, in_era};
 use super::over_http::{every_way, serve};
+use super::{OWN_SERVER, served};
 use crate::peers::{PARTIES, scripted, scripted_by_shell, server};
 use crate::processes;
 
@@ -44,6 +47,33 @@ case!(a_call_over_http_whose_future_is_dropped_cancels_its_handler, {
         client.close().await;
         server.close().await.unwrap();
     }
+});
+
+case!(a_call_of_the_servers_whose_future_is_dropped_is_cancelled, {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let server = served::start(Endpoint::try_from(theirs).unwrap()).unwrap();
+    let (mut output, input) = (ours.try_clone().unwrap(), BufReader::new(ours));
+    let client = std::thread::spawn(move || {
+        let initialize = concat!(
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+            r#""capabilities":{},"clientInfo":{"name":"raw","version":"0"}}}"#
+        );
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        output.write_all(format!("{initialize}\n{initialized}\n").as_bytes()).unwrap();
+        input.lines().map(Result::unwrap).collect::<Vec<_>>()
+    });
+    let mut refused;
+    eventually!("the client can be called", {
+        let nothing = Default::default();
+        let mut call = Box::pin(server.call::<Ping>(&nothing));
+        refused = poll_once(&mut call).await;
+        refused.is_none()
+    });
+    server.close().await.unwrap();
+    let heard = client.join().unwrap();
+    let about: Vec<_> = heard.iter().filter(|line| line.contains("ping") || line.contains("cancelled")).collect();
+    assert_eq!(about.len(), 2, "{heard:?}");
+    assert!(about[0].contains(r#""method":"ping""#) && about[1].contains("notifications/cancelled"), "{heard:?}");
 });
 
 case!(a_call_that_is_dropped_unpolled_was_never_made, {
