@@ -122,6 +122,10 @@ impl<O: Send> Completion for Slot<O> {
 /// change is told by the newest as well.
 const MOST_KEPT: usize = 1024;
 
+/// The most bytes of their messages, except that the newest is kept however large it is: changes are told in a hundred
+/// bytes or two, and a server that tells more must not fill the memory.
+const MOST_BYTES: usize = 1 << 20;
+
 /// What a subscription receives.
 pub(crate) struct Feed {
     state: Mutex<FeedState>,
@@ -130,7 +134,9 @@ pub(crate) struct Feed {
 #[derive(Default)]
 struct FeedState {
     begun: Option<SubscriptionFilter>,
-    kept: VecDeque<ServerNotification>,
+    /// Each with the bytes of its message.
+    kept: VecDeque<(ServerNotification, usize)>,
+    bytes: usize,
     /// How many were told and not kept.
     missed: u64,
     outcome: Option<Result<(), CallError>>,
@@ -163,7 +169,7 @@ impl Feed {
     /// The next notification; `None` when the subscription has ended.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<ServerNotification>> {
         let mut state = self.lock();
-        if let Some(notification) = state.kept.pop_front() {
+        if let Some(notification) = state.take() {
             return Poll::Ready(Some(notification));
         }
         if state.finished {
@@ -175,7 +181,7 @@ impl Feed {
 
     /// The next notification, if one has come.
     pub(crate) fn take(&self) -> Option<ServerNotification> {
-        self.lock().kept.pop_front()
+        self.lock().take()
     }
 
     /// How many notifications nobody took in time.
@@ -216,11 +222,13 @@ impl Completion for Feed {
         match update {
             Update::Subscribed(filter) => state.begun = Some(filter),
             Update::Notification { method, params } => {
-                if state.kept.len() == MOST_KEPT {
-                    state.kept.pop_front();
+                let bytes = params.as_ref().map_or(0, |params| params.as_str().len());
+                while state.kept.len() >= MOST_KEPT || (!state.kept.is_empty() && state.bytes + bytes > MOST_BYTES) {
+                    state.take();
                     state.missed += 1;
                 }
-                state.kept.push_back(ServerNotification::read(&method, params));
+                state.bytes += bytes;
+                state.kept.push_back((ServerNotification::read(&method, params), bytes));
             }
             _ => return None,
         }
@@ -229,8 +237,56 @@ impl Completion for Feed {
     }
 }
 
+impl FeedState {
+    fn take(&mut self) -> Option<ServerNotification> {
+        let (notification, bytes) = self.kept.pop_front()?;
+        self.bytes -= bytes;
+        Some(notification)
+    }
+}
+
 fn wake(state: &mut FeedState) {
     if let Some(waker) = state.waker.take() {
         waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(feed: &Feed, bytes: usize) {
+        let params = format!(r#"{{"uri":"test://item","_meta":{{"padding":"{}"}}}}"#, "x".repeat(bytes));
+        let params = Some(JsonText::parse(&params).unwrap());
+        feed.update(Update::Notification { method: "notifications/resources/updated".into(), params });
+    }
+
+    fn kept(feed: &Feed) -> usize {
+        feed.lock().kept.len()
+    }
+
+    #[test]
+    fn what_nobody_takes_is_bounded_in_bytes() {
+        let feed = Feed::new();
+        for _ in 0..100 {
+            told(&feed, MOST_BYTES / 4);
+        }
+        // With what is around the padding, a fourth would be too much.
+        assert_eq!((kept(&feed), feed.missed()), (3, 97));
+        told(&feed, 2 * MOST_BYTES);
+        assert_eq!(kept(&feed), 1, "the newest is kept in any case");
+        told(&feed, 0);
+        assert_eq!(kept(&feed), 1);
+        while feed.take().is_some() {}
+        assert_eq!(feed.lock().bytes, 0);
+    }
+
+    #[test]
+    fn what_nobody_takes_is_bounded_in_number() {
+        let feed = Feed::new();
+        for _ in 0..MOST_KEPT + 6 {
+            told(&feed, 0);
+        }
+        assert_eq!((kept(&feed), feed.missed()), (MOST_KEPT, 6));
     }
 }

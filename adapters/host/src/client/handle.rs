@@ -200,7 +200,7 @@ macro_rules! subscription_handle {
             self.feed.ended()
         }
 
-        /// How many changes are lost because they were not taken in time: the newest 1,024 are kept.
+        /// How many changes are lost because they were not taken in time: the newest 1,024 are kept, or a mebibyte of them.
         pub fn missed(&self) -> u64 {
             self.feed.missed()
         }
