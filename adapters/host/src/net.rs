@@ -12,6 +12,7 @@
 //! | `proxy` | [`ProxySettings`]: which connections go through a proxy |
 //! | `tunnel` | `Tunnel`: `CONNECT` |
 //! | `tls` | [`TlsOptions`], [`ServerTls`]: who is trusted |
+//! | `trust` | `Trust`: a server may show a certificate that is trusted itself |
 //! | `session` | `Session`: a TLS session between a socket and a machine |
 //! | `stream` | `Stream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
@@ -38,6 +39,8 @@ mod tls {
     #[derive(Debug)]
     pub(crate) enum ServerTls {}
 }
+#[cfg(feature = "tls")]
+mod trust;
 mod tunnel;
 mod wire;
 mod wires;

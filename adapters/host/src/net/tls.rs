@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -11,6 +12,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, ServerConfig, SignatureScheme,
 };
+
+use super::trust::Trust;
 
 /// What is spoken inside: both sides say so, so that neither takes the other for something else.
 const PROTOCOL: &[u8] = b"http/1.1";
@@ -58,7 +61,8 @@ impl TlsOptions {
         }
     }
 
-    /// Trusts these certificate authorities as well.
+    /// Trusts these certificate authorities as well, and servers that show one of these very certificates: one that
+    /// vouches for itself, as `openssl req -x509` makes it, is given here.
     ///
     /// # Errors
     ///
@@ -121,7 +125,7 @@ impl TlsOptions {
             .map_err(|error| TlsError::new(error.to_string()))?;
         let builder = match self.accept_any {
             true => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate)),
-            false => builder.with_root_certificates(self.roots()?),
+            false => builder.dangerous().with_custom_certificate_verifier(Arc::new(self.trust()?)),
         };
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
@@ -131,6 +135,12 @@ impl TlsOptions {
         };
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         Ok(Arc::new(config))
+    }
+
+    fn trust(&self) -> Result<Trust, TlsError> {
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(self.roots()?), provider()).build();
+        let usual = usual.map_err(|error| TlsError::new(format!("the CA cannot be used: {error}")))?;
+        Ok(Trust::new(usual, self.extra_roots.clone()))
     }
 
     fn roots(&self) -> Result<RootCertStore, TlsError> {
@@ -266,6 +276,10 @@ pub(super) fn describe(error: &Error) -> String {
     let advice = match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
             "; nobody who is trusted vouches for it: add its certificate authority to the TLS options"
+        }
+        // There is no word of rustls' own for it.
+        Error::InvalidCertificate(CertificateError::Other(other)) if other.to_string() == "CaUsedAsEndEntity" => {
+            "; it is an authority's own, which nobody can vouch for: add this very certificate to the TLS options"
         }
         // What a server says in place of an alert, if it expects plain HTTP.
         Error::InvalidMessage(_) => "; does the other side speak TLS at all?",

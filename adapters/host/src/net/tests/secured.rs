@@ -100,6 +100,91 @@ fn a_stranger_is_refused() {
     assert!(refusal.contains("UnknownCA") || refusal.contains("BadCertificate"), "the server is told: {refusal}");
 }
 
+/// A certificate that vouches for itself, as `openssl req -x509` makes it, with its key.
+fn self_signed(change: impl FnOnce(&mut CertificateParams)) -> (String, ServerTls) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, "localhost");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    change(&mut params);
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let shown = ServerTls::from_pem(certificate.as_bytes(), key.serialize_pem().as_bytes()).unwrap();
+    (certificate, shown)
+}
+
+fn only(pem: &str) -> TlsOptions {
+    TlsOptions::new().without_platform_roots().extra_ca_pem(pem.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_certificate_that_is_trusted_itself_is_taken() {
+    for is_ca in [IsCa::Ca(BasicConstraints::Unconstrained), IsCa::ExplicitNoCa, IsCa::NoCa] {
+        let (certificate, shown) = self_signed(|params| params.is_ca = is_ca);
+        let (mut client, mut server) = pair("localhost", only(&certificate), shown);
+        round_trip(&mut client, &mut server, 10);
+    }
+    // One whose authority nobody knows is as good.
+    let (chain, key) = Authority::new().issue("localhost");
+    let shown = ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap();
+    let (mut client, mut server) = pair("localhost", only(&chain), shown);
+    round_trip(&mut client, &mut server, 10);
+}
+
+#[test]
+fn a_certificate_that_is_trusted_itself_is_for_its_name_only() {
+    let (certificate, shown) = self_signed(|_| {});
+    let failure = failure("127.0.0.1", only(&certificate), shown);
+    assert!(failure.contains("not valid for name \"127.0.0.1\""), "{failure}");
+}
+
+#[test]
+fn a_certificate_that_is_trusted_itself_is_for_its_time_only() {
+    let (certificate, shown) = self_signed(|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1));
+    let expired = failure("localhost", only(&certificate), shown);
+    assert!(expired.contains("expired"), "{expired}");
+    let (certificate, shown) = self_signed(|params| params.not_before = rcgen::date_time_ymd(2999, 1, 1));
+    let early = failure("localhost", only(&certificate), shown);
+    assert!(early.contains("not valid yet"), "{early}");
+}
+
+#[test]
+fn another_certificate_of_the_same_name_is_not_trusted() {
+    let (certificate, _) = self_signed(|_| {});
+    let (_, impostor) = self_signed(|_| {});
+    let refused = failure("localhost", only(&certificate), impostor);
+    assert!(refused.contains("CaUsedAsEndEntity") && refused.contains("add this very certificate"), "{refused}");
+    let (certificate, _) = self_signed(|params| params.is_ca = IsCa::NoCa);
+    let (_, impostor) = self_signed(|params| params.is_ca = IsCa::NoCa);
+    let refused = failure("localhost", only(&certificate), impostor);
+    assert!(refused.contains("invalid peer certificate"), "{refused}");
+}
+
+/// Shows a certificate that is somebody else's.
+#[derive(Debug)]
+struct Thief(Arc<rustls::sign::CertifiedKey>);
+
+impl rustls::server::ResolvesServerCert for Thief {
+    fn resolve(&self, _: rustls::server::ClientHello<'_>) -> Option<Arc<rustls::sign::CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+#[test]
+fn a_certificate_that_is_trusted_itself_is_for_whoever_has_its_key() {
+    let (certificate, _) = self_signed(|_| {});
+    let shown = rustls::pki_types::pem::PemObject::from_pem_slice(certificate.as_bytes()).unwrap();
+    let own_key = KeyPair::generate().unwrap().serialize_der();
+    let own_key = rustls::crypto::ring::sign::any_ecdsa_type(&rustls::pki_types::PrivateKeyDer::Pkcs8(own_key.into()));
+    let thief = Thief(Arc::new(rustls::sign::CertifiedKey::new(vec![shown], own_key.unwrap())));
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(thief));
+    let refused = failure("localhost", only(&certificate), Arc::new(config).into());
+    assert!(refused.contains("BadSignature"), "{refused}");
+}
+
 #[test]
 fn a_stranger_is_taken_if_anybody_is() {
     let tls = TlsOptions::new().danger_accept_any_certificate();
