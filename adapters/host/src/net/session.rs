@@ -24,6 +24,8 @@ pub(super) struct Session {
     plaintext_waits: bool,
     /// Whether the peer says nothing more, for whatever reason. It is told behind the last plaintext.
     ended: bool,
+    /// Whether the peer has said so itself (`close_notify`). Anybody in between can end the connection without it.
+    said_goodbye: bool,
     /// What the peer did wrong. It is told behind the last plaintext.
     fault: Option<String>,
     /// Bytes of the machine's that are encrypted and not written in full. The machine is told when they are, so that it
@@ -60,6 +62,7 @@ impl Session {
             decrypted: 0,
             plaintext_waits: false,
             ended: false,
+            said_goodbye: false,
             fault: None,
             encrypted: 0,
         }
@@ -72,6 +75,11 @@ impl Session {
     /// Whether the handshake waits for the peer, rather than for something of ours to be written.
     pub(super) fn wants_handshake(&self) -> bool {
         self.tls.is_handshaking() && !self.tls.wants_write()
+    }
+
+    /// Whether the peer has said itself that this is all.
+    pub(super) fn peer_said_goodbye(&self) -> bool {
+        self.said_goodbye
     }
 
     /// Whether there are records to write.
@@ -157,7 +165,8 @@ impl Session {
             match self.tls.process_new_packets() {
                 Ok(state) => {
                     self.plaintext_waits = state.plaintext_bytes_to_read() > 0;
-                    self.ended = state.peer_has_closed();
+                    self.said_goodbye = state.peer_has_closed();
+                    self.ended = self.said_goodbye;
                 }
                 Err(error) => {
                     self.fault = Some(describe(&error));

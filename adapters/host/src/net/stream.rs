@@ -119,6 +119,15 @@ impl Stream {
         })
     }
 
+    /// Whether an end of the connection, now, is one that the peer means. Within TLS it says so; who does not may have
+    /// been cut off by somebody in between.
+    pub(super) fn may_end(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.session.as_ref().is_none_or(|session| session.peer_said_goodbye());
+        #[cfg(not(feature = "tls"))]
+        true
+    }
+
     /// Writes once. None of the machine's bytes went if there were none, or if the handshake comes first.
     pub(super) fn send<M: Machine>(&mut self, machine: &M, conn: ConnId) -> io::Result<usize> {
         #[cfg(feature = "tls")]

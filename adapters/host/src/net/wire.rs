@@ -416,6 +416,12 @@ impl Wire {
     }
 
     fn ended<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
+        if matches!(&self.stage, Stage::Open(stream) if !stream.may_end()) {
+            // A body that goes on until the end would pass for a whole one.
+            let why = "TLS: the connection ended without a goodbye (close_notify), so what came last may not be all";
+            let why = self.about_whom(why.into());
+            return self.broken(machine, conn, why, now);
+        }
         self.read_over = true;
         machine.read_eof(conn, now);
     }

@@ -1,8 +1,11 @@
 //! Certificates for the tests, and somebody who issues them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use windlass_host::{ServerTls, TlsOptions};
 
 /// Somebody who issues certificates.
@@ -27,6 +30,16 @@ impl Authority {
     pub(crate) fn server(&self, names: &[&str]) -> ServerTls {
         let (chain, key) = self.issue(names);
         ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap()
+    }
+
+    /// The same, for a server that is written by hand.
+    pub(crate) fn server_config(&self, names: &[&str]) -> Arc<rustls::ServerConfig> {
+        let (chain, key) = self.issue(names);
+        let chain = vec![CertificateDer::from_pem_slice(chain.as_bytes()).unwrap()];
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        Arc::new(builder.unwrap().with_no_client_auth().with_single_cert(chain, key).unwrap())
     }
 
     /// The same, for clients only that show a certificate of this authority.

@@ -12,6 +12,7 @@ mod http_server;
 mod peers;
 mod porter;
 mod processes;
+mod tls_server;
 mod watchdog;
 
 /// What holds everywhere.

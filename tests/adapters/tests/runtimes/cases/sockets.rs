@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::adapter::client::Negotiation;
 use super::adapter::{Client, DialOptions, HttpListener, HttpServerConfig, HttpTarget, Server};
 use super::eras::{ERAS, in_era};
 use super::inputs::helpful;
@@ -13,6 +14,7 @@ use super::served;
 use super::talking::use_every_feature;
 use crate::certificates::Authority;
 use crate::http_party::{hear_to_end, send};
+use crate::tls_server::{self, End};
 
 fn serve(listener: HttpListener) -> Server {
     served::start_http(listener, HttpServerConfig::on_loopback()).unwrap()
@@ -51,6 +53,24 @@ case!(everything_is_said_over_tls, {
         wait!(converse(&target));
     }
     wait!(server.close()).unwrap();
+});
+
+case!(an_answer_that_somebody_may_have_cut_off_is_none, {
+    let authority = Authority::new();
+    for end in [End::Length, End::Goodbye, End::Cut, End::Reset] {
+        let url = tls_server::start(&authority, end);
+        let target = HttpTarget::new(&url).unwrap().dial(DialOptions::new().tls(authority.trusted()));
+        let client = wait!(in_era(Negotiation::Legacy).connect(target)).unwrap();
+        let outcome = wait!(client.call_tool("any", json!({})));
+        match end {
+            End::Length | End::Goodbye => assert_eq!(outcome.unwrap().text_content(), "done", "{end:?}"),
+            End::Cut | End::Reset => {
+                let why = outcome.unwrap_err().to_string();
+                assert!(why.contains("without a goodbye (close_notify)"), "{end:?}: {why}");
+            }
+        }
+        wait!(client.close());
+    }
 });
 
 case!(a_certificate_of_a_stranger_is_refused, {
