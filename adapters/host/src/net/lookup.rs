@@ -53,6 +53,8 @@ static QUEUE: Mutex<Queue> = Mutex::new(Queue { waiting: VecDeque::new(), thread
 
 fn submit(job: Job) -> io::Result<()> {
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Where names take long, those that nobody waits for any more would pile up.
+    queue.waiting.retain(|job| job.slot.strong_count() > 0);
     queue.waiting.push_back(job);
     if queue.threads == THREADS {
         return Ok(());
@@ -96,5 +98,34 @@ impl Job {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(addresses);
             (self.wake)();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_waits_for_does_not_pile_up() {
+        // As many as there are threads are at it, and do not get on.
+        let (go_on, stuck): (Vec<_>, Vec<_>) = (0..THREADS)
+            .map(|_| {
+                let (go_on, is_to_go_on) = channel::<()>();
+                let search = move || {
+                    let _ = is_to_go_on.recv();
+                    Ok(Vec::new())
+                };
+                (go_on, Lookup::begin(Box::new(search), Arc::new(|| {})))
+            })
+            .unzip();
+        for _ in 0..1000 {
+            drop(Lookup::begin(Box::new(|| Ok(Vec::new())), Arc::new(|| {})));
+        }
+        // Other tests look up names as well.
+        let waiting = QUEUE.lock().unwrap().waiting.len();
+        assert!(waiting < 100, "{waiting}");
+        drop((go_on, stuck));
     }
 }

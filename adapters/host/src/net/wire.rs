@@ -39,6 +39,10 @@ use crate::Clock;
 /// busy with a long request would be lost in a reset.
 const LINGER: Duration = Duration::from_secs(2);
 
+/// How often a peer is read that takes nothing any more. What is on its way when a connection breaks is far less; a peer
+/// on a Unix socket can stop to listen and go on talking for ever.
+const LAST_READS: usize = 1024;
+
 /// A network connection. It never blocks, and it tells the machine what becomes of it.
 pub(crate) struct Wire {
     stage: Stage,
@@ -291,6 +295,18 @@ impl Wire {
         self.stage = Stage::Closing { stream, until: clock.now() + LINGER };
     }
 
+    /// Whether it is closed, and only what the peer still sends is read and dropped.
+    pub(crate) fn is_closing(&self) -> bool {
+        matches!(self.stage, Stage::Closing { .. })
+    }
+
+    /// Does not wait any longer for what the peer still sends.
+    pub(crate) fn close_at_once(&mut self) {
+        if self.is_closing() {
+            self.stage = Stage::Over;
+        }
+    }
+
     /// The socket is connected, to the server or to a proxy.
     fn connected<M: Machine>(&mut self, socket: Socket, machine: &mut M, conn: ConnId, now: Instant) {
         let tunnel = self.dialled.as_ref().and_then(|dialled| {
@@ -404,9 +420,11 @@ impl Wire {
             // The machine knows that already, and has gone on for a peer that might have listened.
             return self.forsaken(machine, conn, clock.now());
         }
+        let mut reads = 0;
         while !self.read_over && self.is_open() {
-            if !machine.reads(conn) {
-                // It does not want to hear it, and must not wait for a peer that is gone.
+            reads += 1;
+            if !machine.reads(conn) || reads > LAST_READS {
+                // It does not want to hear it, and must not wait for a peer that is gone, nor for one that goes on.
                 self.forsaken(machine, conn, clock.now());
             } else if self.read_open(machine, conn, clock).is_err() {
                 // It may have said all it wants to say and yet not have ended its side: for us it is gone.

@@ -1,6 +1,6 @@
 //! The connections of one machine, as many as it has at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub(crate) struct Wires {
     unwatched: Vec<ConnId>,
     /// Those that time moves on as well: being opened, being closed.
     timed: BTreeSet<ConnId>,
+    /// Those that are closed but for what their peers still send, in this order. Their machine knows no more of them.
+    closing: VecDeque<ConnId>,
 }
 
 struct Held {
@@ -34,9 +36,13 @@ struct Held {
 }
 
 impl Wires {
+    /// Connections at a time that are closed but for what their peers still send. No machine counts them: peers that
+    /// connect, are refused and stay would take up all descriptors. Beyond it the oldest are closed at once.
+    pub(crate) const LINGERING: usize = 256;
+
     pub(crate) fn new(options: DialOptions, clock: Clock, wake: Wake) -> Self {
-        let (wires, timed) = (BTreeMap::new(), BTreeSet::new());
-        Self { options: Arc::new(options), clock, wake, wires, unwatched: Vec::new(), timed }
+        let (wires, timed, closing) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
+        Self { options: Arc::new(options), clock, wake, wires, unwatched: Vec::new(), timed, closing }
     }
 
     /// Begins to connect.
@@ -61,6 +67,13 @@ impl Wires {
         self.with(conn, |wire| wire.close(clock));
         if let Some(mover) = self.wires.get_mut(&conn).and_then(|held| held.mover.take()) {
             mover.wake();
+        }
+        if self.wires.get(&conn).is_some_and(|held| held.wire.is_closing()) {
+            self.closing.push_back(conn);
+        }
+        while self.closing.len() > Self::LINGERING {
+            let Some(oldest) = self.closing.pop_front() else { break };
+            self.with(oldest, Wire::close_at_once);
         }
     }
 
@@ -146,6 +159,7 @@ impl Wires {
         };
         if held.wire.is_over() {
             self.wires.remove(&conn);
+            self.closing.retain(|closing| *closing != conn);
         }
         Some(value)
     }
@@ -183,5 +197,49 @@ impl Wires {
     /// Whether nothing is being closed any more.
     pub(crate) fn is_empty(&self) -> bool {
         self.wires.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use windlass::link::http::{HttpServer, HttpServerConfig};
+    use windlass::model::Implementation;
+    use windlass::server::{Registry, ServerConfig};
+    use windlass::{Output, Seed};
+
+    use super::*;
+    use crate::HttpListener;
+
+    #[test]
+    fn peers_that_are_refused_and_stay_are_not_all_waited_for() {
+        let clock = Clock::new();
+        let mut http = HttpServerConfig::on_loopback();
+        http.connections = 0;
+        let config = ServerConfig::new(Implementation::new("test", "1"));
+        let mut machine: HttpServer<(), ()> =
+            HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), clock.now());
+        let mut wires = Wires::new(DialOptions::new(), clock, Arc::new(|| {}));
+        let listener = HttpListener::bind("127.0.0.1:0").unwrap();
+        let mut staying = Vec::new();
+        for _ in 0..Wires::LINGERING + 50 {
+            staying.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+            let conn = machine.accept(clock.now());
+            wires.insert(conn, listener.accept().unwrap());
+            let Output::Close(refused) = machine.poll() else { panic!("there is no room for anybody") };
+            assert_eq!(refused, conn);
+            wires.close(refused);
+        }
+        let counts = [wires.wires.len(), wires.timed.len(), wires.closing.len()];
+        assert!(counts.iter().all(|count| *count <= Wires::LINGERING), "{counts:?}");
+        // The oldest had to go, and those who leave themselves are forgotten.
+        let mut buffer = [0; 1];
+        staying[0].set_nonblocking(true).unwrap();
+        assert_eq!(staying[0].peek(&mut buffer).unwrap(), 0);
+        let last: ConnId = *wires.closing.back().unwrap();
+        drop(staying);
+        while wires.read(&mut machine, last).exhausted {}
+        assert!(!wires.closing.contains(&last) && !wires.wires.contains_key(&last));
     }
 }

@@ -1,10 +1,19 @@
 //! Finding the way to a server.
 
-use std::net::TcpListener;
+use std::io::Write;
+use std::net::{Shutdown, TcpListener};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use windlass::client::{CallOptions, ClientConfig};
+use windlass::link::http::{HttpClient, HttpClientConfig};
+use windlass::model::{Implementation, ProtocolVersion};
+use windlass::{Machine, Output};
+
 use super::rig::{Side, connect, drive_until, round_trip, server};
-use crate::net::{DialOptions, HttpListener};
+use crate::Clock;
+use crate::net::{Address, DialOptions, HttpListener, Wire};
 
 #[test]
 fn a_refused_connection_names_the_address() {
@@ -74,4 +83,36 @@ fn a_server_that_does_not_answer_is_given_up() {
     let mut client = Side::dial("127.0.0.1", address.port(), false, options);
     let failure = drive_until(&mut [&mut client], "closed");
     assert!(failure.ends_with(&format!("127.0.0.1:{}: it did not answer within 200ms", address.port())), "{failure}");
+}
+
+/// On a Unix socket a peer can do so; on others it is gone when it takes nothing any more.
+#[test]
+fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
+    let path = std::env::temp_dir().join(format!("windlass-net-talks-on-{}.sock", std::process::id()));
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let clock = Clock::new();
+    let config = ClientConfig::new(Implementation::new("test", "1"));
+    let http = HttpClientConfig::new("http://anything.example/mcp").unwrap();
+    let params = serde_json::json!({"name": "echo", "arguments": {"text": "x".repeat(8 << 20)}});
+    let (call, version) = (("tools/call", &params, &CallOptions::new()), ProtocolVersion::LATEST);
+    let mut machine = HttpClient::for_one_call(config, http, version, call, (), clock.now()).ok().unwrap();
+    let Output::Open { conn, .. } = machine.poll() else { panic!("a call needs a connection") };
+    let address = Address { host: "anything.example".into(), port: 80, tls: false };
+    let options = Arc::new(DialOptions::new().unix_socket(&path));
+    let mut wire = Wire::dial(address, &options, clock, Arc::new(|| {}));
+    // More than the socket holds: the rest waits.
+    assert!(wire.write(&mut machine, conn, clock).is_err());
+    let (mut peer, _) = listener.accept().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+    peer.write_all(head).unwrap();
+    peer.shutdown(Shutdown::Read).unwrap();
+    let talking = thread::spawn(move || {
+        let comments = ": nothing\n".repeat(10_000);
+        while peer.write_all(comments.as_bytes()).is_ok() {}
+    });
+    // Without an end of it this would not return.
+    wire.write(&mut machine, conn, clock).unwrap();
+    assert!(wire.is_over());
+    talking.join().unwrap();
 }
