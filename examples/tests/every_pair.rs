@@ -112,6 +112,22 @@ fn a_runtime_of_ones_own_notices_what_is_no_server() {
     }
 }
 
+#[test]
+fn a_mio_loop_of_ones_own_serves_and_visits() {
+    let program = env!("CARGO_BIN_EXE_your_own_mio_loop");
+    let (status, printed) = run(program, &[]);
+    assert!(status.success(), "{status}, after printing:\n{printed}");
+    let visit = "connected: 2026-07-28\ntool: brew\nresult: ";
+    let end = "closed: the connection was closed by this side\n";
+    assert_eq!(printed, format!("{visit}brewed as ordered: {{\"cups\":1,\"tea\":\"mint\"}}\n{end}"));
+    for server in SERVERS {
+        let house = House::open(server);
+        let (status, printed) = run(program, &[&house.url]);
+        assert!(status.success(), "{server}: {status}, after printing:\n{printed}");
+        assert_eq!(printed, format!("{visit}{{\"cups\":1,\"tea\":\"mint\"}}\n{end}"), "{server}");
+    }
+}
+
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     CLIENTS.into_iter().flat_map(|client| SERVERS.into_iter().map(move |server| (client, server)))
 }

@@ -153,13 +153,13 @@ pub(crate) struct ClientCore {
 
 /// What drives a client over HTTP, whoever makes its requests.
 #[cfg(feature = "http")]
-fn on_network(
-    machine: HttpClient<Token>,
+pub(crate) fn on_network<T, M: windlass::Machine + From<HttpClient<T>>>(
+    machine: HttpClient<T>,
     target: HttpTarget,
     clock: Clock,
     grace: Grace,
     wake: &Arc<dyn Fn() + Send + Sync>,
-) -> Hub<Machine> {
+) -> Hub<M> {
     let machine = match target.carriage {
         None => machine,
         Some(carriage) => machine.through((carriage.0)(clock, wake.clone())),

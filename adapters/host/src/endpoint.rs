@@ -185,7 +185,13 @@ impl Connector {
                 .take()
                 .ok_or_else(|| not_opened("the stream has ended, and there is no way to open another".into())),
             #[cfg(feature = "http")]
-            Self::Http(_) => Err(not_opened("a connection of HTTP is no stream of its own".into())),
+            Self::Http(target) => {
+                let url = target.url();
+                Err(not_opened(format!(
+                    "{url}: this machine speaks on a single stream, and not HTTP; \
+                     in a mio loop of your own, make a source that does with `Source::http_client`"
+                )))
+            }
             Self::Custom(open) => open().map_err(|error| not_opened(error.to_string())),
         }
     }

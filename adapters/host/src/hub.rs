@@ -3,6 +3,7 @@
 //! Reading and writing never block here. What differs between runtimes is how they wait until a stream is ready, the
 //! deadline has come or somebody calls; that is all an adapter adds.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -27,6 +28,24 @@ pub trait Program<M: Machine> {
 
     /// Takes in an event.
     fn take(&self, event: M::Event<'_>, actions: &mut Vec<Self::Action>);
+}
+
+/// A program that hands every event on at once.
+pub struct OnEvent<F>(RefCell<F>);
+
+impl<F> OnEvent<F> {
+    /// Hands every event to `on_event`.
+    pub fn new(on_event: F) -> Self {
+        Self(RefCell::new(on_event))
+    }
+}
+
+impl<M: Machine, F: FnMut(M::Event<'_>)> Program<M> for OnEvent<F> {
+    type Action = ();
+
+    fn take(&self, event: M::Event<'_>, _: &mut Vec<()>) {
+        (self.0.borrow_mut())(event);
+    }
 }
 
 /// A machine, its stream and its clock.
@@ -90,6 +109,9 @@ const LAST_DEADLINES: usize = 64;
 /// What a machine wants of its stream. An event would borrow from the machine; these do not.
 enum Wish {
     Open(ConnId),
+    /// It speaks HTTP, and its driver does not.
+    #[cfg(feature = "http")]
+    Refuse(ConnId),
     Close(ConnId),
 }
 
@@ -119,6 +141,12 @@ impl<M: Machine> Hub<M> {
             }
             match self.wish.take() {
                 Some(Wish::Open(conn)) => self.open(conn),
+                #[cfg(feature = "http")]
+                Some(Wish::Refuse(conn)) => {
+                    let why = "this machine speaks HTTP, and was given a single stream to speak on; \
+                               in a mio loop of your own, make its source with `Source::http_client`";
+                    self.conn_failed(conn, ConnError::new(ConnErrorKind::NotOpened, why));
+                }
                 Some(Wish::Close(conn)) => self.close(conn),
                 None => {}
             }
@@ -156,11 +184,10 @@ impl<M: Machine> Hub<M> {
             match self.machine.poll() {
                 Output::Event(event) => program.take(event, actions),
                 #[cfg(feature = "http")]
-                Output::Open { conn, target: Target::Http(target) } => {
-                    if let Some(wires) = &mut self.wires {
-                        wires.open(conn, target);
-                    }
-                }
+                Output::Open { conn, target: Target::Http(target) } => match &mut self.wires {
+                    Some(wires) => wires.open(conn, target),
+                    None => self.wish = Some(Wish::Refuse(conn)),
+                },
                 Output::Open { conn, .. } => self.wish = Some(Wish::Open(conn)),
                 #[cfg(feature = "http")]
                 Output::Close(conn) if self.wires.is_some() => {

@@ -51,11 +51,16 @@ impl ServerSettings {
     /// How to behave towards clients over HTTP: on the loopback interface, unless it was set, only its names are good.
     #[cfg(feature = "http")]
     pub(crate) fn clients_of(&self, listener: &crate::net::HttpListener) -> Clients {
-        let suitable = || match listener.is_loopback() {
-            true => HttpServerConfig::on_loopback(),
-            false => HttpServerConfig::new(),
-        };
-        Clients::OverHttp(Box::new(self.http.clone().unwrap_or_else(suitable)))
+        Clients::OverHttp(Box::new(self.http.clone().unwrap_or_else(|| suitable_for(listener))))
+    }
+}
+
+/// How to behave towards clients who come in here: on the loopback interface only its names are good.
+#[cfg(feature = "http")]
+pub(crate) fn suitable_for(listener: &crate::net::HttpListener) -> HttpServerConfig {
+    match listener.is_loopback() {
+        true => HttpServerConfig::on_loopback(),
+        false => HttpServerConfig::new(),
     }
 }
 

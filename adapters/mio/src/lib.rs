@@ -20,11 +20,14 @@
 //! }
 //! ```
 //!
-//! A program with a loop of its own puts a [`Source`] into it instead, and no thread is involved.
+//! A program with a loop of its own puts a [`Source`] into it instead: over a stream or over HTTP, client or server. No
+//! thread is involved then, but for the look-up of names.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "http")]
+mod network;
 #[cfg(feature = "http")]
 mod sockets;
 mod source;
@@ -36,9 +39,10 @@ use windlass_host::sync;
 pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
-pub use windlass::{client, model, server};
+pub use windlass::{client, link, model, server};
+pub use windlass_host::hub::Interest;
 pub use windlass_host::{
-    Canceller, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+    Canceller, Clock, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };
 #[cfg(feature = "http")]
 pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};

@@ -1,21 +1,21 @@
 //! Many sockets in one loop. mio tells of changes only, so what is ready is remembered until it is exhausted; those that
 //! nothing is known of cost nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
+use mio::event::Event;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Registry, Token};
+use mio::{Interest, Registry, Token};
 use windlass_host::sync::{Direction, Ready};
 
-/// Smaller tokens belong to the loop itself.
-const FIRST: usize = 8;
-
 /// The sockets of a loop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sockets {
+    tokens: Tokens,
     watched: BTreeMap<u64, Watched>,
     /// Those of which something is ready.
     stirred: BTreeSet<u64>,
@@ -24,6 +24,7 @@ pub(crate) struct Sockets {
 #[derive(Debug)]
 struct Watched {
     socket: Arc<OwnedFd>,
+    token: Token,
     ready: Ready,
     /// Whether the peer has hung up. That is told once, perhaps together with its last bytes, so that reading goes on
     /// until the end is read.
@@ -31,6 +32,11 @@ struct Watched {
 }
 
 impl Sockets {
+    /// Sockets that are known to the loop by these tokens.
+    pub(crate) fn new(tokens: Range<usize>) -> Self {
+        Self { tokens: Tokens::new(tokens), watched: BTreeMap::new(), stirred: BTreeSet::new() }
+    }
+
     pub(crate) fn watch(&mut self, registry: &Registry, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
         if let (Some(old), Some(new)) = (self.watched.get(&number), socket) {
             if Arc::ptr_eq(&old.socket, new) {
@@ -39,28 +45,36 @@ impl Sockets {
         }
         if let Some(old) = self.watched.remove(&number) {
             self.stirred.remove(&number);
+            self.tokens.give_back(old.token);
             registry.deregister(&mut SourceFd(&old.socket.as_raw_fd()))?;
         }
         let Some(socket) = socket else { return Ok(()) };
         let interest = Interest::READABLE | Interest::WRITABLE;
-        registry.register(&mut SourceFd(&socket.as_raw_fd()), token(number), interest)?;
+        let token = self.tokens.take(number)?;
+        if let Err(error) = registry.register(&mut SourceFd(&socket.as_raw_fd()), token, interest) {
+            self.tokens.give_back(token);
+            return Err(error);
+        }
         // It may have been ready before anybody looked; trying does no harm.
         let ready = Ready { read: true, write: true };
-        self.watched.insert(number, Watched { socket: socket.clone(), ready, hung_up: false });
+        self.watched.insert(number, Watched { socket: socket.clone(), token, ready, hung_up: false });
         self.stirred.insert(number);
         Ok(())
     }
 
     /// Takes in what the loop was told.
-    pub(crate) fn note(&mut self, events: &Events) {
-        for event in events {
-            let Some(number) = number(event.token()) else { continue };
-            let Some(watched) = self.watched.get_mut(&number) else { continue };
-            watched.ready.read |= event.is_readable() || event.is_read_closed() || event.is_error();
-            watched.ready.write |= event.is_writable() || event.is_write_closed() || event.is_error();
-            watched.hung_up |= event.is_read_closed();
-            self.stirred.insert(number);
-        }
+    pub(crate) fn note(&mut self, event: &Event) {
+        let Some(number) = self.tokens.number(event.token()) else { return };
+        let Some(watched) = self.watched.get_mut(&number) else { return };
+        watched.ready.read |= event.is_readable() || event.is_read_closed() || event.is_error();
+        watched.ready.write |= event.is_writable() || event.is_write_closed() || event.is_error();
+        watched.hung_up |= event.is_read_closed();
+        self.stirred.insert(number);
+    }
+
+    /// Whether a token is one of these sockets'.
+    pub(crate) fn owns(&self, token: Token) -> bool {
+        self.tokens.range.contains(&token.0)
     }
 
     /// Those of which something is both ready and wanted.
@@ -88,14 +102,67 @@ impl Sockets {
     }
 }
 
-fn token(number: u64) -> Token {
-    // The largest number is the door's.
-    Token(if number == u64::MAX { FIRST } else { FIRST + 1 + number as usize })
+/// Which sockets have which tokens.
+#[derive(Debug)]
+struct Tokens {
+    range: Range<usize>,
+    /// The number of the socket that has a token, by the place of the token in the range.
+    numbers: Vec<Option<u64>>,
+    /// Places that were given back, the one that has been free for the longest first: news of the socket that had it
+    /// may be on its way still.
+    free: VecDeque<usize>,
 }
 
-fn number(token: Token) -> Option<u64> {
-    match token.0.checked_sub(FIRST)? {
-        0 => Some(u64::MAX),
-        more => Some(more as u64 - 1),
+impl Tokens {
+    fn new(range: Range<usize>) -> Self {
+        Self { range, numbers: Vec::new(), free: VecDeque::new() }
+    }
+
+    fn take(&mut self, number: u64) -> io::Result<Token> {
+        let unused = self.numbers.len();
+        let place = match self.free.pop_front() {
+            Some(place) => place,
+            None if unused < self.range.len() => {
+                self.numbers.push(None);
+                unused
+            }
+            None => {
+                let tokens = self.range.len();
+                return Err(io::Error::other(format!("all {tokens} tokens are taken: give the source a longer range")));
+            }
+        };
+        self.numbers[place] = Some(number);
+        Ok(Token(self.range.start + place))
+    }
+
+    fn give_back(&mut self, token: Token) {
+        let place = token.0 - self.range.start;
+        self.numbers[place] = None;
+        self.free.push_back(place);
+    }
+
+    fn number(&self, token: Token) -> Option<u64> {
+        self.numbers.get(token.0.checked_sub(self.range.start)?).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_of_the_range_and_used_again_late() {
+        let mut tokens = Tokens::new(10..13);
+        let taken: Vec<_> = (0..3).map(|number| tokens.take(number).unwrap().0).collect();
+        assert_eq!(taken, [10, 11, 12]);
+        assert!(tokens.take(3).unwrap_err().to_string().contains("all 3 tokens are taken"));
+        tokens.give_back(Token(12));
+        tokens.give_back(Token(10));
+        assert_eq!(tokens.number(Token(12)), None);
+        assert_eq!((tokens.take(4).unwrap(), tokens.take(5).unwrap()), (Token(12), Token(10)));
+        assert_eq!(
+            [9, 10, 11, 12, 13].map(|token| tokens.number(Token(token))),
+            [None, Some(5), Some(1), Some(4), None]
+        );
     }
 }

@@ -13,6 +13,9 @@ use windlass_host::sync::{Direction, Drive, Ready, Stream};
 const WAKE: Token = Token(0);
 const INPUT: Token = Token(1);
 const OUTPUT: Token = Token(2);
+/// Those of sockets come behind these.
+#[cfg(feature = "http")]
+const FIRST_OF_SOCKETS: usize = 8;
 
 /// Waiting by mio. It tells of changes only, so what is ready is remembered until it is exhausted.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ impl Drive for Mio {
             ready: Ready::default(),
             hung_up: false,
             #[cfg(feature = "http")]
-            sockets: Default::default(),
+            sockets: crate::sockets::Sockets::new(FIRST_OF_SOCKETS..usize::MAX),
         })
     }
 
@@ -97,7 +100,7 @@ impl Drive for Mio {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             Err(error) => return Err(error),
         }
-        self.sockets.note(&self.events);
+        self.events.iter().for_each(|event| self.sockets.note(event));
         ready.clear();
         self.sockets.collect(wanted, ready);
         Ok(())

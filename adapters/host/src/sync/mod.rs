@@ -9,6 +9,8 @@ mod crew;
 mod engine;
 mod habits;
 #[cfg(feature = "http")]
+mod hosted;
+#[cfg(feature = "http")]
 mod network;
 mod pool;
 mod server;
@@ -23,6 +25,10 @@ use windlass::ConnId;
 pub use crate::hub::Direction;
 
 pub use client::{Client, ClientBuilder, Subscription};
+#[cfg(feature = "http")]
+pub use hosted::Hosted;
+#[cfg(feature = "http")]
+pub use network::Watch;
 pub use server::{Server, ServerBuilder};
 
 /// What an adapter has to know of its way to wait.

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use windlass::{ConnError, ConnErrorKind, ConnId};
 
 use super::{Direction, Drive, Ready};
-use crate::net::HttpListener;
+use crate::hub::Reading;
+use crate::net::{HttpListener, Readiness, Wire};
 use crate::shared::Driven;
 
 /// The number of the socket at which clients come in. Connections have smaller ones.
@@ -16,6 +18,91 @@ const DOOR: u64 = u64::MAX;
 
 /// How often one connection is read before the others get their turn.
 const FAIR_READS: usize = 16;
+
+/// How many clients are let in before the connections that there are get their turn. Whoever connects again and again
+/// would hold up all others.
+pub(super) const FAIR_ACCEPTS: usize = 64;
+
+/// Watches many sockets, each under a number. Whatever drives does; so does what is in a loop of somebody else's, and
+/// never waits.
+pub trait Watch {
+    /// As [`Drive::watch_socket`].
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot watch it.
+    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()>;
+
+    /// As [`Drive::wait_for_sockets`].
+    ///
+    /// # Errors
+    ///
+    /// When the system cannot wait.
+    fn wait_for_sockets(
+        &mut self,
+        wanted: &mut dyn FnMut(u64) -> Ready,
+        at_most: Option<Duration>,
+        ready: &mut Vec<(u64, Ready)>,
+    ) -> io::Result<()>;
+
+    /// As [`Drive::socket_exhausted`].
+    fn socket_exhausted(&mut self, number: u64, direction: Direction);
+}
+
+impl<D: Drive> Watch for D {
+    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+        Drive::watch_socket(self, number, socket)
+    }
+
+    fn wait_for_sockets(
+        &mut self,
+        wanted: &mut dyn FnMut(u64) -> Ready,
+        at_most: Option<Duration>,
+        ready: &mut Vec<(u64, Ready)>,
+    ) -> io::Result<()> {
+        Drive::wait_for_sockets(self, wanted, at_most, ready)
+    }
+
+    fn socket_exhausted(&mut self, number: u64, direction: Direction) {
+        Drive::socket_exhausted(self, number, direction);
+    }
+}
+
+/// The connections of a machine, whoever else has a hold of it.
+pub(super) trait Connections {
+    fn take_unwatched(&self) -> Vec<ConnId>;
+    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)>;
+    fn read_wire(&self, conn: ConnId) -> Reading;
+    fn write_wire(&self, conn: ConnId) -> io::Result<()>;
+    fn conn_failed(&self, conn: ConnId, error: ConnError);
+    fn accept(&self, wire: Wire);
+}
+
+impl<M: Driven> Connections for Arc<M> {
+    fn take_unwatched(&self) -> Vec<ConnId> {
+        (**self).take_unwatched()
+    }
+
+    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+        (**self).wire(conn, None)
+    }
+
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        (**self).read_wire(conn)
+    }
+
+    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
+        (**self).write_wire(conn)
+    }
+
+    fn conn_failed(&self, conn: ConnId, error: ConnError) {
+        (**self).conn_failed(conn, error);
+    }
+
+    fn accept(&self, wire: Wire) {
+        (**self).accept(wire);
+    }
+}
 
 /// What is known of the connections between one waiting and the next.
 #[derive(Default)]
@@ -35,19 +122,20 @@ impl Network {
         Self { listener, ..Self::default() }
     }
 
-    /// Waits for whatever the connections are interested in, but no longer than this, and does it.
-    pub(super) fn attend<D: Drive, M: Driven>(
+    /// Waits for whatever the connections are interested in, but no longer than this, and does it. Returns whether there
+    /// was anything to do.
+    pub(super) fn attend<W: Watch, C: Connections>(
         &mut self,
-        drive: &mut D,
-        driven: &Arc<M>,
+        drive: &mut W,
+        driven: &C,
         listen: bool,
         at_most: Option<Duration>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         if !listen {
             self.close_door(drive);
         }
-        self.watch(drive, driven)?;
-        let pause = self.paused_until.map(|until| until.saturating_duration_since(Instant::now()));
+        let unwatchable = self.watch(drive, driven)?;
+        let pause = self.pause();
         if pause.is_some_and(|pause| pause.is_zero()) {
             self.paused_until = None;
         }
@@ -56,7 +144,7 @@ impl Network {
         let (conns, paused) = (&self.conns, self.paused_until.is_some());
         let mut wanted = |number| match conns.get(&number) {
             Some(conn) => {
-                let wanted = driven.wire(*conn, None).map(|(_, wanted)| wanted).unwrap_or_default();
+                let wanted = driven.wire(*conn).map(|(_, wanted)| wanted).unwrap_or_default();
                 Ready { read: wanted.read, write: wanted.write }
             }
             None => Ready { read: number == DOOR && !paused, write: false },
@@ -67,6 +155,7 @@ impl Network {
                 self.ready.push((number, Ready { read: true, write: false }));
             }
         }
+        let acted = unwatchable || !self.ready.is_empty();
         for (number, ready) in std::mem::take(&mut self.ready) {
             match self.conns.get(&number) {
                 Some(conn) => match move_connection(drive, driven, number, *conn, ready) {
@@ -80,24 +169,30 @@ impl Network {
                 None => self.unfinished.remove(&number),
             };
         }
-        Ok(())
+        Ok(acted)
+    }
+
+    /// How long nobody is let in, because there was no room for another client.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        self.paused_until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
     /// The connections that can be read though their sockets may have nothing.
-    fn held<M: Driven>(&self, driven: &Arc<M>) -> Vec<u64> {
-        let holds = |conn: &ConnId| driven.wire(*conn, None).is_some_and(|(_, wanted)| wanted.now);
+    fn held<C: Connections>(&self, driven: &C) -> Vec<u64> {
+        let holds = |conn: &ConnId| driven.wire(*conn).is_some_and(|(_, wanted)| wanted.now);
         self.unfinished.iter().copied().filter(|number| self.conns.get(number).is_some_and(holds)).collect()
     }
 
-    /// Watches the sockets that there are now.
-    fn watch<D: Drive, M: Driven>(&mut self, drive: &mut D, driven: &Arc<M>) -> io::Result<()> {
+    /// Watches the sockets that there are now. Returns whether any could not be, which its machine has been told.
+    fn watch<W: Watch, C: Connections>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
+        let mut unwatchable = false;
         if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
             drive.watch_socket(DOOR, Some(listener.socket()))?;
             self.watched = true;
         }
         for conn in driven.take_unwatched() {
             let number = u64::from(conn.number());
-            let socket = driven.wire(conn, None).map(|(socket, _)| socket);
+            let socket = driven.wire(conn).map(|(socket, _)| socket);
             match &socket {
                 Some(_) => self.conns.insert(number, conn),
                 None => {
@@ -107,14 +202,15 @@ impl Network {
             };
             if let Err(error) = drive.watch_socket(number, socket.flatten().as_ref()) {
                 driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                unwatchable = true;
             }
         }
-        Ok(())
+        Ok(unwatchable)
     }
 
-    fn let_in<D: Drive, M: Driven>(&mut self, drive: &mut D, driven: &Arc<M>) {
+    fn let_in<W: Watch, C: Connections>(&mut self, drive: &mut W, driven: &C) {
         let Some(listener) = &self.listener else { return };
-        loop {
+        for _ in 0..FAIR_ACCEPTS {
             match listener.accept() {
                 Ok(wire) => driven.accept(wire),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -130,7 +226,7 @@ impl Network {
     }
 
     /// Lets go of everything.
-    pub(super) fn forget<D: Drive>(&mut self, drive: &mut D) {
+    pub(super) fn forget<W: Watch>(&mut self, drive: &mut W) {
         for number in std::mem::take(&mut self.conns).into_keys() {
             // A socket that cannot be taken back is about to be closed anyway.
             let _ = drive.watch_socket(number, None);
@@ -139,7 +235,7 @@ impl Network {
     }
 
     /// Lets nobody in any more.
-    fn close_door<D: Drive>(&mut self, drive: &mut D) {
+    fn close_door<W: Watch>(&mut self, drive: &mut W) {
         if self.listener.is_some() {
             // It is let go here before the listener is, which tells that it is closed.
             let _ = drive.watch_socket(DOOR, None);
@@ -149,9 +245,9 @@ impl Network {
 }
 
 /// Returns whether nothing is left to read.
-fn move_connection<D: Drive, M: Driven>(
-    drive: &mut D,
-    driven: &Arc<M>,
+fn move_connection<W: Watch, C: Connections>(
+    drive: &mut W,
+    driven: &C,
     number: u64,
     conn: ConnId,
     ready: Ready,
@@ -166,7 +262,7 @@ fn move_connection<D: Drive, M: Driven>(
                 return true;
             }
             // What has ended, or is not wanted now, is not read in vain.
-            if !driven.wire(conn, None).is_some_and(|(_, wanted)| wanted.read) {
+            if !driven.wire(conn).is_some_and(|(_, wanted)| wanted.read) {
                 return false;
             }
         }

@@ -1,10 +1,17 @@
 //! A connection in a loop of the program's own.
 
+mod over_http;
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
 use mio::{Events, Poll, Token};
-use windlass::client::{CallOptions, ClientConfig, ClientEvent};
+use windlass::client::ClientConfig;
 use windlass::link::stdio::StdioClient;
-use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation};
-use windlass::{CloseReason, Counters, Json};
+use windlass::model::Implementation;
+use windlass::{CloseReason, Counters};
+use windlass_host::Endpoint;
 use windlass_mio::Source;
 
 use crate::peers::{PARTIES, scripted, server};
@@ -12,7 +19,65 @@ use crate::watchdog::within_deadline;
 
 const CALLS: u64 = 50;
 
-/// Makes calls of `echo`, closes when all are answered, and returns how the connection ended.
+/// Makes calls of `echo` in a loop, closes when all are answered, and returns how the connection ended.
+macro_rules! conversation {
+    ($source:expr, $clock:expr, $text:expr) => {{
+        let (source, clock, text) = (&mut $source, $clock, $text);
+        let mut poll = mio::Poll::new().unwrap();
+        let mut events = mio::Events::with_capacity(16);
+        let (mut answered, mut closed) = (Vec::new(), None);
+        loop {
+            let mut is_ready = false;
+            let interest = source.drive(poll.registry(), |event| match event {
+                windlass::client::ClientEvent::Ready(_) => is_ready = true,
+                windlass::client::ClientEvent::Completed { token, outcome, .. } => {
+                    let result: windlass::model::CallToolResult = outcome.unwrap().decode().unwrap();
+                    assert!(result.text_content() == format!("{token} {text}"));
+                    answered.push(token);
+                }
+                windlass::client::ClientEvent::Closed(reason) => closed = Some(reason),
+                windlass::client::ClientEvent::Malformed(_) => {}
+                other => panic!("{other:?}"),
+            });
+            let interest = interest.unwrap();
+            if interest.finished {
+                break;
+            }
+            if is_ready {
+                for number in 0..$crate::mio_source::CALLS {
+                    let arguments = serde_json::json!({"text": format!("{number} {text}")});
+                    let arguments = windlass::Json::of(&arguments).unwrap();
+                    let params = windlass::model::CallToolParams::new("echo").with_arguments(arguments);
+                    let (options, now) = (windlass::client::CallOptions::new(), clock.now());
+                    source.machine().call::<windlass::model::CallTool>(&params, &options, number, now).unwrap();
+                }
+                continue;
+            }
+            if answered.len() as u64 == $crate::mio_source::CALLS {
+                answered.sort_unstable();
+                assert!(answered.drain(..).eq(0..$crate::mio_source::CALLS));
+                source.machine().close(clock.now());
+                continue;
+            }
+            let at_most = interest.deadline.map(|deadline| clock.until(deadline));
+            $crate::mio_source::wait_for(&mut poll, &mut events, at_most);
+            for event in &events {
+                assert!(source.ready(event), "{event:?}");
+            }
+        }
+        closed.unwrap()
+    }};
+}
+use conversation;
+
+/// Waits as a loop does. A signal is no reason to give up.
+fn wait_for(poll: &mut Poll, events: &mut Events, at_most: Option<Duration>) {
+    match poll.poll(events, at_most) {
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => events.clear(),
+        outcome => outcome.unwrap(),
+    }
+}
+
 fn converse(command: windlass_host::Command, text: &str) -> CloseReason {
     converse_and_count(command, text).0
 }
@@ -23,44 +88,8 @@ fn converse_and_count(command: windlass_host::Command, text: &str) -> (CloseReas
     let config = ClientConfig::new(Implementation::new("loop", "1.0"));
     let machine: StdioClient<u64> = StdioClient::new(config, clock.now());
     let mut source = Source::new(machine, clock, command, Token(7));
-    let mut poll = Poll::new().unwrap();
-    let mut events = Events::with_capacity(16);
-    let (mut answered, mut closed) = (Vec::new(), None);
-    loop {
-        let mut is_ready = false;
-        let interest = source
-            .drive(poll.registry(), |event| match event {
-                ClientEvent::Ready(_) => is_ready = true,
-                ClientEvent::Completed { token, outcome, .. } => {
-                    let result: CallToolResult = outcome.unwrap().decode().unwrap();
-                    assert!(result.text_content() == format!("{token} {text}"));
-                    answered.push(token);
-                }
-                ClientEvent::Closed(reason) => closed = Some(reason),
-                ClientEvent::Malformed(_) => {}
-                other => panic!("{other:?}"),
-            })
-            .unwrap();
-        if interest.finished {
-            break;
-        }
-        if is_ready {
-            for number in 0..CALLS {
-                let arguments = Json::of(&serde_json::json!({"text": format!("{number} {text}")})).unwrap();
-                let params = CallToolParams::new("echo").with_arguments(arguments);
-                source.machine().call::<CallTool>(&params, &CallOptions::new(), number, clock.now()).unwrap();
-            }
-            continue;
-        }
-        if answered.len() as u64 == CALLS {
-            answered.sort_unstable();
-            assert!(answered.drain(..).eq(0..CALLS));
-            source.machine().close(clock.now());
-            continue;
-        }
-        poll.poll(&mut events, interest.deadline.map(|deadline| clock.until(deadline))).unwrap();
-    }
-    (closed.unwrap(), source.machine().counters())
+    let reason = conversation!(source, clock, text);
+    (reason, source.machine().counters())
 }
 
 #[test]
@@ -95,5 +124,30 @@ fn answers_to_nobody_are_counted() {
             assert!((late..=late + 1).contains(&counters.late_answers), "{fault}: {counters:?}");
             assert_eq!((counters.stray_progress, counters.stray_cancellations), (0, 0), "{fault}");
         }
+    });
+}
+
+/// A peer that talks without end does not keep the loop from its other work.
+#[test]
+fn a_peer_that_always_has_more_to_say_does_not_hold_up_the_loop() {
+    within_deadline(|| {
+        let (mut peer, ours) = UnixStream::pair().unwrap();
+        let flooding = std::thread::spawn(move || {
+            let notifications = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nothing\"}\n".repeat(1_000);
+            while peer.write_all(notifications.as_bytes()).is_ok() {}
+        });
+        let clock = windlass_host::Clock::new();
+        let config = ClientConfig::new(Implementation::new("loop", "1.0"));
+        let machine: StdioClient<u64> = StdioClient::new(config, clock.now());
+        let mut source = Source::new(machine, clock, Endpoint::try_from(ours).unwrap(), Token(7));
+        let mut poll = Poll::new().unwrap();
+        let mut events = Events::with_capacity(16);
+        for _ in 0..100 {
+            let interest = source.drive(poll.registry(), |_| {}).unwrap();
+            assert!(!interest.finished);
+            wait_for(&mut poll, &mut events, interest.deadline.map(|deadline| clock.until(deadline)));
+        }
+        drop(source);
+        flooding.join().unwrap();
     });
 }

@@ -1,0 +1,157 @@
+//! A machine over HTTP in a loop that somebody else turns: what it takes besides waiting is that of the ready-made one.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass::client::ClientConfig;
+use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
+use windlass::server::{Registry, ServerConfig};
+use windlass::{ConnError, ConnId, Instant, Machine, earliest};
+
+use super::network::{Connections, FAIR_ACCEPTS, Network, Watch};
+use crate::client::on_network;
+use crate::endpoint::Connector;
+use crate::hub::{Hub, Interest, OnEvent, Reading};
+use crate::net::{DialOptions, HttpListener, HttpTarget, Readiness, Wire, Wires};
+use crate::server::suitable_for;
+use crate::{Clock, Grace, seed};
+
+/// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
+/// say would hold it up for ever.
+const FAIR_ROUNDS: usize = 16;
+
+/// Connections of a client beyond those that its configuration counts: the stream on which a server speaks unasked, and
+/// messages that calls may wait for.
+const UNCOUNTED: usize = 16;
+
+/// A machine with its connections, driven from a loop that is not its own.
+pub struct Hosted<M> {
+    hub: Hub<M>,
+    network: Network,
+    accept: Accept<M>,
+    sockets: usize,
+}
+
+/// Takes in a client.
+type Accept<M> = fn(&mut M, Instant) -> Option<ConnId>;
+
+impl<T> Hosted<HttpClient<T>> {
+    /// A client. `wake` is called, from any thread, when [`drive`](Hosted::drive) is to be: a name was looked up.
+    pub fn client(
+        config: ClientConfig,
+        target: HttpTarget,
+        clock: Clock,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let machine = HttpClient::new(config, target.config.clone(), clock.now());
+        let sockets = target.config.connections.saturating_add(UNCOUNTED);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
+        let hub = on_network(machine, target, clock, Grace::default(), &wake);
+        Self { hub, network: Network::new(None), accept: |_, _| None, sockets }
+    }
+}
+
+impl<T, H: Clone> Hosted<HttpServer<T, H>> {
+    /// A server for those who connect to `listener`. Unless `http` says otherwise, one on the loopback interface answers
+    /// only to the names of that.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no randomness to give.
+    pub fn server(
+        mut config: ServerConfig,
+        http: Option<HttpServerConfig>,
+        registry: Registry<H>,
+        listener: HttpListener,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        let http = http.unwrap_or_else(|| suitable_for(&listener));
+        let sockets = http.connections.saturating_add(Wires::LINGERING + FAIR_ACCEPTS + 1);
+        config.unix_time_at_origin = clock.unix_time_at_origin();
+        let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
+        let mut hub = Hub::new(machine, clock, Connector::Connected(None), Grace::default());
+        // A server dials nobody, so nobody has to wake it.
+        hub.wires = Some(Wires::new(DialOptions::new(), clock, Arc::new(|| {})));
+        let accept: Accept<HttpServer<T, H>> = |machine, now| Some(machine.accept(now));
+        Ok(Self { hub, network: Network::new(Some(listener)), accept, sockets })
+    }
+}
+
+impl<M: Machine> Hosted<M> {
+    /// The machine.
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.hub.machine
+    }
+
+    /// The most sockets that are watched at a time.
+    pub fn most_sockets(&self) -> usize {
+        self.sockets
+    }
+
+    /// Reads and writes all that can be without waiting, and hands events to `on_event`. Returns what to wait for: a
+    /// deadline that has come means that there is more to do once the rest of the loop had its turn.
+    ///
+    /// # Errors
+    ///
+    /// When the listener's socket cannot be watched.
+    pub fn drive<W: Watch>(&mut self, watch: &mut W, on_event: impl FnMut(M::Event<'_>)) -> io::Result<Interest> {
+        let events = OnEvent::new(on_event);
+        for _ in 0..FAIR_ROUNDS {
+            let interest = self.hub.turn(&events, &mut Vec::new());
+            if interest.finished {
+                self.network.forget(watch);
+                return Ok(interest);
+            }
+            if interest.deadline.is_some_and(|deadline| deadline <= self.hub.now()) {
+                self.hub.handle_timeout();
+                continue;
+            }
+            let held = Held { hub: RefCell::new(&mut self.hub), accept: self.accept };
+            if !self.network.attend(watch, &held, interest.listen, Some(Duration::ZERO))? {
+                let pause = self.network.pause().map(|pause| self.hub.now() + pause);
+                return Ok(Interest { deadline: earliest(interest.deadline, pause), ..interest });
+            }
+        }
+        let interest = self.hub.turn(&events, &mut Vec::new());
+        Ok(Interest { deadline: Some(self.hub.now()), ..interest })
+    }
+}
+
+/// A hub, for as long as its connections are looked after.
+struct Held<'a, M> {
+    hub: RefCell<&'a mut Hub<M>>,
+    accept: Accept<M>,
+}
+
+impl<M: Machine> Connections for Held<'_, M> {
+    fn take_unwatched(&self) -> Vec<ConnId> {
+        self.hub.borrow_mut().wires.as_mut().map(Wires::take_unwatched).unwrap_or_default()
+    }
+
+    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+        self.hub.borrow_mut().wire(conn, None)
+    }
+
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.hub.borrow_mut().read_wire(conn)
+    }
+
+    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
+        self.hub.borrow_mut().write_wire(conn)
+    }
+
+    fn conn_failed(&self, conn: ConnId, error: ConnError) {
+        self.hub.borrow_mut().conn_failed(conn, error);
+    }
+
+    fn accept(&self, wire: Wire) {
+        let mut hub = self.hub.borrow_mut();
+        let now = hub.now();
+        if let (Some(conn), Some(wires)) = ((self.accept)(&mut hub.machine, now), &mut hub.wires) {
+            wires.insert(conn, wire);
+        }
+    }
+}
