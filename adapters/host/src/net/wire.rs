@@ -39,9 +39,9 @@ use crate::Clock;
 /// busy with a long request would be lost in a reset.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// How often a peer is read that takes nothing any more. What is on its way when a connection breaks is far less; a peer
+/// How often a peer is read that takes nothing any more: a few megabytes, more than systems hold for a connection. A peer
 /// on a Unix socket can stop to listen and go on talking for ever.
-const LAST_READS: usize = 1024;
+const LAST_READS: usize = 64;
 
 /// A network connection. It never blocks, and it tells the machine what becomes of it.
 pub(crate) struct Wire {

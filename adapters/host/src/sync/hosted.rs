@@ -21,7 +21,7 @@ use crate::{Clock, Grace, seed};
 
 /// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
 /// say would hold it up for ever.
-const FAIR_ROUNDS: usize = 16;
+const FAIR_ROUNDS: usize = 4;
 
 /// Connections of a client beyond those that its configuration counts: the stream on which a server speaks unasked, and
 /// messages that calls may wait for.

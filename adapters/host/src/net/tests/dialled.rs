@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -105,14 +106,20 @@ fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
     let (mut peer, _) = listener.accept().unwrap();
     std::fs::remove_file(&path).unwrap();
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+    let comments = ":\n".repeat(50_000);
     peer.write_all(head).unwrap();
     peer.shutdown(Shutdown::Read).unwrap();
-    let talking = thread::spawn(move || {
-        let comments = ": nothing\n".repeat(10_000);
-        while peer.write_all(comments.as_bytes()).is_ok() {}
+    // It never has nothing to say.
+    peer.set_nonblocking(true).unwrap();
+    while peer.write(comments.as_bytes()).is_ok() {}
+    peer.set_nonblocking(false).unwrap();
+    let talking = thread::spawn(move || while peer.write_all(comments.as_bytes()).is_ok() {});
+    let (done, is_done) = channel();
+    thread::spawn(move || {
+        wire.write(&mut machine, conn, clock).unwrap();
+        assert!(wire.is_over() || !wire.interest(true, false).read, "the machine knows that it is gone");
+        done.send(()).unwrap();
     });
-    // Without an end of it this would not return.
-    wire.write(&mut machine, conn, clock).unwrap();
-    assert!(wire.is_over());
+    is_done.recv_timeout(Duration::from_secs(20)).expect("it listens for ever");
     talking.join().unwrap();
 }
