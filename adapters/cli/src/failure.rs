@@ -2,12 +2,13 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass::{CallError, CloseReason, HttpFailure, Json, NegotiationError, SendError};
 use windlass_host::{ConnectError, Error, ServeError};
 
-use crate::screen;
+use crate::{interrupt, screen};
 
 /// Whose fault it is. Each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +23,18 @@ pub(crate) enum Kind {
     Server,
     /// The tool reported an error in its result.
     Tool,
+    /// A signal ended the command before it was done.
+    Interrupted(i32),
 }
 
 impl Kind {
-    fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 1,
             Self::Authorization => 3,
             Self::Unreachable => 4,
             Self::Server | Self::Tool => 5,
+            Self::Interrupted(signal) => interrupt::exit_code(signal),
         }
     }
 
@@ -41,6 +45,7 @@ impl Kind {
             Self::Unreachable => "unreachable",
             Self::Server => "server",
             Self::Tool => "tool",
+            Self::Interrupted(_) => "interrupted",
         }
     }
 }
@@ -68,9 +73,24 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
-    /// The system does not give what a server needs.
+    /// A signal has ended the command.
+    pub(crate) fn interrupted(signal: i32) -> Self {
+        Self::new(Kind::Interrupted(signal), "interrupted; what was begun has been ended")
+    }
+
+    /// The same, told by its cause: it was the end of the time that had made the connection end.
+    pub(crate) fn because_of_deadline(self, limit: Duration) -> Self {
+        if self.kind != Kind::Unreachable {
+            return self;
+        }
+        let message =
+            format!("the server did not answer within the {limit:?} that --timeout gives to the whole command");
+        Self { message, ..self }
+    }
+
+    /// The system does not give what the program needs.
     pub(crate) fn of_the_system(error: io::Error) -> Self {
-        Self::new(Kind::Unreachable, format!("the server cannot start: {error}"))
+        Self::new(Kind::Unreachable, format!("the program cannot start: {error}"))
     }
 
     /// An address that cannot be listened on.
@@ -106,7 +126,7 @@ impl Failure {
     /// Says where it happened and what to do about it, for a server that has a URL.
     pub(crate) fn at(mut self, url: &str) -> Self {
         let advice = match (self.kind, self.status) {
-            (Kind::Usage | Kind::Tool, _) => return self,
+            (Kind::Usage | Kind::Tool | Kind::Interrupted(_), _) => return self,
             (_, Some(401)) => "give credentials with --header 'Authorization: Bearer …', or --header-from VARIABLE",
             (_, Some(502..=504)) => {
                 "a proxy stands before the server, which does not answer it; is the server running?"
@@ -196,7 +216,6 @@ impl From<ServeError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
     use windlass::{CloseReason, RpcError};
 
     #[test]

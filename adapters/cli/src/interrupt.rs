@@ -1,4 +1,4 @@
-//! Ctrl-C, for a server that has no client whose leaving would end it.
+//! Ctrl-C and its like: the wish of a person, or of whoever has started the program, that it ends.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -6,26 +6,36 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
-/// What a shell says of a program that Ctrl-C has ended.
-const INTERRUPTED: i32 = 130;
+/// The signals that ask the program to end: Ctrl-C, a polite request, a terminal that is gone.
+const WISHES: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// A wish to end the program, from a person (Ctrl-C) or from whoever has started it (SIGTERM).
+/// Hears of every wish to end the program, one after the other.
+pub(crate) fn wishes() -> io::Result<Signals> {
+    Signals::new(heeded())
+}
+
+/// What a shell says of a program that a signal has ended.
+pub(crate) fn exit_code(signal: i32) -> u8 {
+    u8::try_from(signal).unwrap_or_default().wrapping_add(128)
+}
+
+/// A wish to end a server that has no client whose leaving would end it.
 pub(crate) struct Interrupt(Signals);
 
 impl Interrupt {
     /// From now on the first wish is to be waited for; a second one ends the program at once.
     pub(crate) fn new() -> io::Result<Self> {
         let wished = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in heeded() {
             // In this order, so that the first one finds the flag unset.
-            flag::register_conditional_shutdown(signal, INTERRUPTED, wished.clone())?;
+            flag::register_conditional_shutdown(signal, exit_code(signal).into(), wished.clone())?;
             flag::register(signal, wished.clone())?;
         }
-        Signals::new([SIGINT, SIGTERM]).map(Self)
+        wishes().map(Self)
     }
 
     /// Waits for it.
@@ -63,5 +73,35 @@ impl Interrupt {
             shared.waker = Some(context.waker().clone());
             Poll::Pending
         })
+    }
+}
+
+/// The wishes that are heeded. Whoever has started the program with a signal ignored, such as `nohup`, does not want it
+/// to end by that signal.
+fn heeded() -> impl Iterator<Item = i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored_signals(&status);
+    WISHES.into_iter().filter(move |signal| ignored & (1 << (signal - 1)) == 0)
+}
+
+/// Which signals are ignored, a bit for each, as Linux tells it. Where nothing is told, none are.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_is_read() {
+        assert_eq!(ignored_signals("Name:\tx\nSigIgn:\t0000000000000001\nSigCgt:\tffff\n"), 1 << (SIGHUP - 1));
+        assert_eq!(ignored_signals(""), 0);
+    }
+
+    #[test]
+    fn codes_are_those_of_shells() {
+        assert_eq!([SIGHUP, SIGINT, SIGTERM].map(exit_code), [129, 130, 143]);
     }
 }

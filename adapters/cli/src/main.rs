@@ -7,7 +7,7 @@
 //! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
 //! | `session` | what a run has at hand: where to print, what to connect to |
 //! | `address` | a URL, headers and certificates as something to connect to |
-//! | `interrupt` | Ctrl-C |
+//! | `interrupt`, `watch` | Ctrl-C, and the deadline of a client command |
 //! | `runtimes` | the commands and the demo server, once for every runtime |
 //! | `tour` | what is shown when nothing was typed |
 //! | `listing`, `result`, `ordered`, `table` | how it looks |
@@ -54,6 +54,8 @@ mod table;
 mod tour;
 #[cfg(unix)]
 mod usage;
+#[cfg(unix)]
+mod watch;
 
 use std::process::ExitCode;
 

@@ -54,7 +54,7 @@ macro_rules! runtime {
             use crate::usage::{Place, Request, ToolCall};
 
             pub(super) fn client(session: Session) -> Result<(), Failure> {
-                run(perform(&session)).map_err(|failure| session.advise(failure))
+                session.conclude(run(perform(&session)))
             }
 
             $($async)* fn perform(session: &Session) -> Result<(), Failure> {
@@ -62,6 +62,7 @@ macro_rules! runtime {
                     (session.screen.clone(), session.screen.clone(), session.screen.clone());
                 let client = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
                     .configure(|config| session.configure(config))
+                    .closer(session.watch.closer())
                     .on_elicit_with_urls(move |params| {
                         let screen = screen.clone();
                         $($async_move)* { Ok($ask(screen, params)$($await)*) }

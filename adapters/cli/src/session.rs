@@ -14,6 +14,7 @@ use crate::failure::{Failure, Kind};
 use crate::listing::{Introduction, Listing, introduction};
 use crate::screen::Screen;
 use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
+use crate::watch::Watch;
 use crate::{address, ask, result};
 
 /// How long to wait where a person may be asked before the server can answer: people have to think.
@@ -31,6 +32,7 @@ pub(crate) struct Session {
     pub(crate) request: Request,
     pub(crate) options: Options,
     pub(crate) screen: Arc<Screen>,
+    pub(crate) watch: Watch,
     server: ServerPlace,
 }
 
@@ -40,7 +42,8 @@ impl Session {
             Request::Tour => ourselves(options.runtime)?,
             Request::List(server) | Request::Call(server, _) | Request::Ping(server) => server.clone(),
         };
-        Ok(Self { request, options, screen: Arc::new(Screen::new()), server })
+        let watch = Watch::start(None).map_err(Failure::of_the_system)?;
+        Ok(Self { request, options, screen: Arc::new(Screen::new()), watch, server })
     }
 
     /// How to get to the server. What one that we start says on its standard error is shown at once.
@@ -55,12 +58,12 @@ impl Session {
         }
     }
 
-    /// Adds what to do about a failure, as far as it can be known here.
-    pub(crate) fn advise(&self, failure: Failure) -> Failure {
-        match &self.server {
+    /// What came of the command, with what to do about a failure, as far as it can be known here.
+    pub(crate) fn conclude(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        self.watch.judge(outcome).map_err(|failure| match &self.server {
             ServerPlace::Command(_) => failure,
             ServerPlace::Url(url) => failure.at(url),
-        }
+        })
     }
 
     /// Sets the client up by the options.
@@ -83,6 +86,7 @@ impl Session {
     }
 
     pub(crate) fn show_listing(&self, listing: &Listing) {
+        self.watch.answered();
         if self.options.json { print_json(listing) } else { print(&listing.to_text()) }
     }
 
@@ -94,6 +98,7 @@ impl Session {
             milliseconds: f64,
         }
 
+        self.watch.answered();
         let milliseconds = took.as_secs_f64() * 1_000.0;
         if self.options.json {
             print_json(&Pong { introduction: Introduction::of(peer), milliseconds });
@@ -104,6 +109,7 @@ impl Session {
 
     /// Shows what a tool has returned. If it says that it failed, so do we.
     pub(crate) fn show_result(&self, result: &CallToolResult) -> Result<(), Failure> {
+        self.watch.answered();
         if self.options.json {
             print_json(result)
         } else {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::process::{ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -159,6 +160,20 @@ impl Child {
     pub fn shut_down_with(mut self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
         match self.begin_end(grace) {
             Some(ending) => end_in_background(ending, grace, done),
+            None => done(Err(ended())),
+        }
+    }
+
+    /// The same, but the child is killed as soon as `hurried` is true.
+    #[cfg(unix)]
+    pub(crate) fn shut_down_unless_hurried(
+        mut self,
+        grace: Grace,
+        hurried: Arc<AtomicBool>,
+        done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static,
+    ) {
+        match self.begin_end(grace) {
+            Some(ending) => end_in_background(ending.unless(hurried), grace, done),
             None => done(Err(ended())),
         }
     }

@@ -32,7 +32,7 @@ use crate::hub::{Hub, Interest, Program};
 use crate::net::{HttpTarget, Wires};
 use crate::shared::{self, Manners, Shared};
 use crate::waiters::{Closure, Place, WaitClosed};
-use crate::{Clock, ConnectError, Grace, leaving};
+use crate::{Clock, Closer, ConnectError, Grace, leaving};
 
 mod handle;
 
@@ -57,6 +57,7 @@ pub(crate) struct ClientSettings {
     pub(crate) on_notification: Option<NotificationHandler>,
     pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     pub(crate) grace: Grace,
+    pub(crate) closer: Closer,
     #[cfg(feature = "http")]
     pub(crate) on_challenge: Option<ChallengeHandler>,
 }
@@ -75,6 +76,7 @@ impl ClientSettings {
             on_notification: None,
             on_malformed: None,
             grace: Grace::default(),
+            closer: Closer::new(),
             #[cfg(feature = "http")]
             on_challenge: None,
         }
@@ -88,6 +90,7 @@ struct Parts {
     #[cfg(feature = "http")]
     on_challenge: Option<ChallengeHandler>,
     page_limits: PageLimits,
+    closer: Closer,
 }
 
 impl ClientSettings {
@@ -98,6 +101,7 @@ impl ClientSettings {
             #[cfg(feature = "http")]
             on_challenge: self.on_challenge,
             page_limits: PageLimits::of(&self.config),
+            closer: self.closer,
         };
         (self.config, self.grace, parts)
     }
@@ -220,8 +224,9 @@ impl ClientCore {
             #[cfg(feature = "http")]
             on_challenge,
             page_limits,
+            closer,
         } = parts;
-        Arc::new(Self {
+        let core = Arc::new(Self {
             shared: Shared::new(hub, manners),
             wake,
             peer: Mutex::default(),
@@ -231,7 +236,9 @@ impl ClientCore {
             #[cfg(feature = "http")]
             on_challenge,
             page_limits,
-        })
+        });
+        closer.attach(&core);
+        core
     }
 
     pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
@@ -354,6 +361,17 @@ impl ClientCore {
         drop(shared);
         // Nobody is there to be asked for input any more, nor to answer to.
         actions.into_iter().for_each(|action| drop(self.perform(action)));
+    }
+
+    /// Ends a child by force, and waits until it is gone.
+    pub(crate) fn kill(&self) {
+        let ending = {
+            let mut shared = self.shared();
+            shared.hub.kill();
+            shared.hub.ending()
+        };
+        (self.wake)();
+        ending.hurry();
     }
 
     pub(crate) fn counters(&self) -> windlass::Counters {

@@ -1,18 +1,21 @@
 //! Waiting until what was opened is really gone: a child reaped, the last output written, a listener closed.
 
-use std::sync::Arc;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[cfg(unix)]
 use crate::endpoint::Endpoint;
 use crate::waiters::Waiters;
 #[cfg(unix)]
-use crate::{Grace, OutputPump};
+use crate::{Child, Grace, OutputPump};
 
 /// How long a client may take to read the last words.
 #[cfg(unix)]
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long whoever hurries waits for what was killed: a little longer than those who watch it die do.
+const HURRY: Duration = Duration::from_secs(6);
 
 /// The end of streams and children, which takes its time in the background.
 #[derive(Debug, Default)]
@@ -21,6 +24,8 @@ pub struct Ending {
     open: Mutex<usize>,
     over: Condvar,
     waiters: Waiters,
+    /// Whether children get no grace any more.
+    hurried: Arc<AtomicBool>,
 }
 
 impl Ending {
@@ -32,7 +37,7 @@ impl Ending {
         drop((input, output));
         if let Some(child) = child {
             let held = held.unwrap_or_else(|| self.hold());
-            child.shut_down_with(grace, move |_| drop(held));
+            self.end_child(child, grace, held);
         }
         if let Some(pump) = pump.filter(OutputPump::is_running) {
             // The process must not exit before its last words are written.
@@ -51,6 +56,18 @@ impl Ending {
                 finish(&pump);
             }
         }
+    }
+
+    /// Gives a child the chance to exit by itself, then makes it.
+    #[cfg(unix)]
+    pub(crate) fn end_child(&self, child: Child, grace: Grace, held: Held) {
+        child.shut_down_unless_hurried(grace, self.hurried.clone(), move |_| drop(held));
+    }
+
+    /// Takes all grace from children, those to come as well, and waits until nothing is left.
+    pub(crate) fn hurry(&self) {
+        self.hurried.store(true, Ordering::Relaxed);
+        self.wait(HURRY);
     }
 
     /// It is not the end before this is dropped.

@@ -267,6 +267,15 @@ impl<M: Machine> Hub<M> {
         }
     }
 
+    /// Leaves the child at the other end no time to exit by itself, once [`Ending::hurry`] is called.
+    #[cfg(unix)]
+    pub(crate) fn kill(&mut self) {
+        if let Some(child) = self.stream.as_mut().and_then(|(_, endpoint)| endpoint.child.take()) {
+            let held = self.ending.hold();
+            self.ending.end_child(child, self.grace, held);
+        }
+    }
+
     /// Writes what the stream takes. Returns whether the machine may have something new to say.
     pub fn flush(&mut self) -> bool {
         #[cfg(feature = "http")]

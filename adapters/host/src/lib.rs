@@ -29,6 +29,8 @@ pub mod child;
 #[cfg(unix)]
 mod client;
 pub mod clock;
+#[cfg(unix)]
+mod closer;
 pub mod command;
 #[cfg(unix)]
 mod completion;
@@ -70,6 +72,8 @@ pub use canceller::Canceller;
 pub use challenge::Challenge;
 pub use child::Child;
 pub use clock::Clock;
+#[cfg(unix)]
+pub use closer::Closer;
 pub use command::Command;
 #[cfg(unix)]
 pub use completion::{Completion, ProgressHandler, Token};

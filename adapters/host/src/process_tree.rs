@@ -11,6 +11,8 @@ mod windows;
 
 use std::io;
 use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use windlass::Instant;
@@ -38,6 +40,8 @@ pub(crate) struct Ending {
     ladder: Ladder,
     clock: Clock,
     give_up: Option<Instant>,
+    /// Whether somebody wants it to be over.
+    hurried: Option<Arc<AtomicBool>>,
 }
 
 enum Phase {
@@ -50,16 +54,26 @@ enum Phase {
 impl Ending {
     /// For a tree whose leader has just lost its standard input.
     pub(crate) fn after_end_of_input(tree: ProcessTree, grace: Grace) -> Self {
-        let clock = Clock::new();
-        Self { phase: Phase::Leader(tree), ladder: Ladder::start(clock.now(), grace), clock, give_up: None }
+        Self::begin(tree, |now| Ladder::start(now, grace))
     }
 
     /// Asks the tree to terminate at once.
     pub(crate) fn with_terminate(mut tree: ProcessTree, grace: Grace) -> Self {
         // A failure shows as a tree that does not end, for which there are the next steps.
         let _ = tree.signal(Step::Terminate);
+        Self::begin(tree, |now| Ladder::start_terminating(now, grace))
+    }
+
+    fn begin(tree: ProcessTree, ladder: impl FnOnce(Instant) -> Ladder) -> Self {
         let clock = Clock::new();
-        Self { phase: Phase::Leader(tree), ladder: Ladder::start_terminating(clock.now(), grace), clock, give_up: None }
+        Self { phase: Phase::Leader(tree), ladder: ladder(clock.now()), clock, give_up: None, hurried: None }
+    }
+
+    /// Skips the rest of the ladder as soon as this is true.
+    #[cfg(unix)]
+    pub(crate) fn unless(mut self, hurried: Arc<AtomicBool>) -> Self {
+        self.hurried = Some(hurried);
+        self
     }
 
     /// Skips all that is left of the ladder.
@@ -70,6 +84,9 @@ impl Ending {
 
     /// Looks at the processes and does what is due. The status of the leader, once nothing of the tree is left.
     pub(crate) fn poll(&mut self) -> Option<io::Result<ExitStatus>> {
+        if self.hurried.take_if(|hurried| hurried.load(Ordering::Relaxed)).is_some() {
+            self.kill_at_once();
+        }
         let now = self.clock.now();
         let mut phase = std::mem::replace(&mut self.phase, Phase::Over);
         if let Phase::Leader(tree) = phase {

@@ -11,7 +11,7 @@ use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{Implementation, LoggingMessageParams};
 use windlass::server::{Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
-use windlass::{CloseReason, RequestKey, SendError};
+use windlass::{RequestKey, SendError};
 
 use crate::completion::Token;
 use crate::context::{Cancellation, Link};

@@ -42,7 +42,8 @@ pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, link, model, server};
 pub use windlass_host::hub::Interest;
 pub use windlass_host::{
-    Canceller, Clock, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+    Canceller, Clock, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest,
+    ServeError,
 };
 #[cfg(feature = "http")]
 pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};

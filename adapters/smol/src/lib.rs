@@ -38,7 +38,7 @@ pub use windlass::server::HandlerError;
 pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
 pub use windlass::{client, model, server};
 pub use windlass_host::{
-    Canceller, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
+    Canceller, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };
 #[cfg(feature = "http")]
 pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};

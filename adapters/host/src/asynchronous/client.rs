@@ -101,7 +101,7 @@ impl<R: Runtime> Client<R> {
         M::Output: Send + 'static,
     {
         let slot = Slot::of::<M>(self.style.on_progress.clone());
-        let in_flight = self.start(M::NAME, params, slot.clone())?;
+        let in_flight = self.start(M::NAME, params, &self.style.options, slot.clone())?;
         let outcome = poll_fn(|context| slot.poll(context)).await;
         in_flight.done();
         outcome
@@ -110,7 +110,7 @@ impl<R: Runtime> Client<R> {
     /// Makes a call that has no type here, such as one of an extension.
     pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
         let slot = Slot::raw(self.style.on_progress.clone());
-        let in_flight = self.start(method, params, slot.clone())?;
+        let in_flight = self.start(method, params, &self.style.options, slot.clone())?;
         let outcome = poll_fn(|context| slot.poll(context)).await;
         in_flight.done();
         outcome
@@ -122,16 +122,20 @@ impl<R: Runtime> Client<R> {
         M::Output: Send + 'static,
     {
         let slot = Slot::page_of::<M>(self.style.on_progress.clone());
-        let call = self.core.start(M::NAME, params, options, slot.clone())?;
-        let in_flight = InFlight { call, guard: Some(self.guard.clone()) };
+        let in_flight = self.start(M::NAME, params, options, slot.clone())?;
         let outcome = poll_fn(|context| slot.poll(context)).await;
         in_flight.done();
         outcome
     }
 
-    fn start<P: Serialize + ?Sized>(&self, method: &str, params: &P, token: Token) -> Result<InFlight, Error> {
-        let (call, cancellable) =
-            self.style.start(&self.guard, || self.core.start(method, params, &self.style.options, token))?;
+    fn start<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: Token,
+    ) -> Result<InFlight, Error> {
+        let (call, cancellable) = self.style.start(&self.guard, || self.core.start(method, params, options, token))?;
         Ok(InFlight { call, guard: Some(self.guard.clone()), _cancellable: cancellable })
     }
 

@@ -73,6 +73,13 @@ macro_rules! client_settings {
             self
         }
 
+        /// Has the connection closed by `closer`, too, from any thread and also while it is being made.
+        #[must_use]
+        pub fn closer(mut self, closer: &$crate::Closer) -> Self {
+            self.settings.closer = closer.clone();
+            self
+        }
+
         /// How long a child is given to exit at each step of its shutdown.
         #[must_use]
         pub fn grace(mut self, grace: $crate::Grace) -> Self {

@@ -110,14 +110,14 @@ impl<D: Drive> Client<D> {
         M::Output: Send + 'static,
     {
         let slot = Slot::of::<M>(self.style.on_progress.clone());
-        let _started = self.start(M::NAME, params, slot.clone())?;
+        let _started = self.start(M::NAME, params, &self.style.options, slot.clone())?;
         self.engine().wait(|context| slot.poll(context))
     }
 
     /// Makes a call that has no type here, such as one of an extension.
     pub fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
         let slot = Slot::raw(self.style.on_progress.clone());
-        let _started = self.start(method, params, slot.clone())?;
+        let _started = self.start(method, params, &self.style.options, slot.clone())?;
         self.engine().wait(|context| slot.poll(context))
     }
 
@@ -127,7 +127,7 @@ impl<D: Drive> Client<D> {
         M::Output: Send + 'static,
     {
         let slot = Slot::page_of::<M>(self.style.on_progress.clone());
-        self.core.start(M::NAME, params, options, slot.clone())?;
+        let _started = self.start(M::NAME, params, options, slot.clone())?;
         self.engine().wait(|context| slot.poll(context))
     }
 
@@ -140,9 +140,10 @@ impl<D: Drive> Client<D> {
         &self,
         method: &str,
         params: &P,
+        options: &CallOptions,
         token: Token,
     ) -> Result<Option<Cancellable>, Error> {
-        let start = || self.core.start(method, params, &self.style.options, token);
+        let start = || self.core.start(method, params, options, token);
         Ok(self.style.start(&self.guard, start)?.1)
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::OWN_SERVER;
-use super::adapter::{Client, CloseReason};
+use super::adapter::{Client, CloseReason, Closer, Grace};
 use super::eras::{ERAS, in_era};
 use crate::peers::{PARTIES, SCRIPTED, SHORT_GRACE, scripted_by_shell, server};
 use crate::processes;
@@ -94,4 +94,52 @@ case!(a_program_that_ends_without_closing_leaves_no_server_behind, {
     let left: Vec<_> = pids.into_iter().filter(|&pid| processes::lives(pid)).collect();
     left.iter().for_each(|&pid| processes::kill(pid));
     assert!(left.is_empty(), "{left:?}");
+});
+
+case!(a_connection_is_closed_from_outside_while_it_is_made, {
+    let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" mute stubborn"#;
+    let closer = Closer::new();
+    let (closing, (tell, told)) = (closer.clone(), channel());
+    let command = scripted_by_shell(script).on_stderr(move |line| {
+        let _ = tell.send(line.to_owned());
+        closing.close();
+    });
+    let builder = Client::builder("ender", "1.0").grace(SHORT_GRACE).closer(&closer).configure(|config| {
+        config.probe_timeout = Duration::from_secs(3_600);
+        config.handshake_timeout = Duration::from_secs(3_600);
+    });
+    let Err(error) = wait!(builder.connect(command)) else { panic!("it says nothing") };
+    assert_eq!(error.reason, CloseReason::Requested);
+    let line = told.recv().unwrap();
+    let pids: Vec<u32> = line.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    assert!(!processes::exists(pids[0]));
+    assert!(!processes::lives(pids[1]), "the grandchild");
+});
+
+case!(what_is_closed_before_it_is_made_is_never_made, {
+    let closer = Closer::new();
+    closer.close();
+    let Err(error) = wait!(Client::builder("ender", "1.0").closer(&closer).connect(server(OWN_SERVER))) else {
+        panic!("it was closed")
+    };
+    assert_eq!(error.reason, CloseReason::Requested);
+});
+
+case!(whoever_hurries_leaves_no_grace, {
+    let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" stubborn"#;
+    let (tell, told) = channel();
+    let command = scripted_by_shell(script).on_stderr(move |line| {
+        let _ = tell.send(line.to_owned());
+    });
+    let hour = Duration::from_secs(3_600);
+    let closer = Closer::new();
+    let builder = Client::builder("ender", "1.0").grace(Grace { eof: hour, terminate: hour }).closer(&closer);
+    let client = wait!(builder.connect(command)).unwrap();
+    let line = told.recv().unwrap();
+    let pids: Vec<u32> = line.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    assert!(pids.iter().all(|&pid| processes::lives(pid)), "{pids:?}");
+    closer.kill();
+    assert!(!processes::exists(pids[0]));
+    assert!(!processes::lives(pids[1]), "the grandchild");
+    assert_eq!(wait!(client.wait_closed()), CloseReason::Requested);
 });
