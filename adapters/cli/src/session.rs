@@ -17,6 +17,10 @@ use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::watch::Watch;
 use crate::{address, ask, result};
 
+/// How long a command may take in all if nothing else was said: what a server may take for a call that it keeps telling
+/// of, and what people have to think.
+const WHOLE_COMMAND: Duration = Duration::from_secs(600);
+
 /// How long to wait where a person may be asked before the server can answer: people have to think.
 const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
 
@@ -42,7 +46,8 @@ impl Session {
             Request::Tour => ourselves(options.runtime)?,
             Request::List(server) | Request::Call(server, _) | Request::Ping(server) => server.clone(),
         };
-        let watch = Watch::start(None).map_err(Failure::of_the_system)?;
+        let limit = options.timeout.unwrap_or(WHOLE_COMMAND);
+        let watch = Watch::start(Some(limit).filter(|limit| !limit.is_zero())).map_err(Failure::of_the_system)?;
         Ok(Self { request, options, screen: Arc::new(Screen::new()), watch, server })
     }
 
@@ -70,14 +75,14 @@ impl Session {
     pub(crate) fn configure(&self, config: &mut ClientConfig) {
         config.negotiation = self.options.negotiation;
         match self.options.timeout {
-            Some(timeout) => {
-                config.idle_timeout = timeout;
-                if timeout.is_zero() {
-                    config.total_timeout = timeout;
-                } else {
-                    config.total_timeout = config.total_timeout.max(timeout);
-                    config.handshake_timeout = timeout;
-                    config.probe_timeout = config.probe_timeout.min(timeout);
+            // There is one deadline for the whole command, which nothing extends; no other is to come before it.
+            Some(limit) => {
+                config.idle_timeout = Duration::ZERO;
+                config.total_timeout = Duration::ZERO;
+                config.handshake_timeout = Duration::MAX;
+                if !limit.is_zero() {
+                    // A legacy server that ignores the probe has time left to be asked again.
+                    config.probe_timeout = config.probe_timeout.min(limit / 3);
                 }
             }
             None if ask::is_possible() => config.idle_timeout = PATIENCE_WITH_PEOPLE,

@@ -35,8 +35,9 @@ arguments of a tool
 options, before the `--`
   --runtime R        blocking (default), mio, tokio, async-std or smol
   --era E            auto (default), legacy (up to 2025-11-25) or modern (2026-07-28)
-  --timeout SECONDS  how long to wait for an answer; 0 waits for ever; 30 by default, 600 on a terminal, where the
-                     server may ask you something first
+  --timeout SECONDS  how long the whole command may take, from starting the server to its last answer, whatever the
+                     server says meanwhile; 0 waits for ever. Without it: 600, and 30 for a server that says nothing
+                     (600 on a terminal, where it may have asked you something)
   --json             print the whole result as JSON; an error is one line of JSON on standard error
 
 options for a URL
@@ -122,7 +123,7 @@ pub(crate) struct ToolCall {
 pub(crate) struct Options {
     pub(crate) runtime: Runtime,
     pub(crate) negotiation: Negotiation,
-    /// How long to wait for an answer; zero for ever.
+    /// How long the whole command may take; zero for ever.
     pub(crate) timeout: Option<Duration>,
     pub(crate) json: bool,
     pub(crate) http: HttpOptions,

@@ -97,3 +97,39 @@ fn a_call_that_takes_too_long_is_4() {
         assert!(run.stderr.contains("did not answer within"), "{run:?}");
     }
 }
+
+#[test]
+fn progress_does_not_extend_the_time_of_the_command() {
+    let chatty = ["call", "countdown", "steps=40", "milliseconds=100", "--timeout", "1"];
+    for runtime in RUNTIMES {
+        let run = with_demo(runtime, &[&chatty[..], &["--runtime", runtime]].concat()).expect(4);
+        assert!(run.stderr.contains("the whole command") && run.stderr.contains("1/40"), "{run:?}");
+        assert!(!run.stderr.contains("40/40") && run.stdout.is_empty(), "{run:?}");
+    }
+}
+
+#[test]
+fn all_pages_together_have_the_time_of_the_command() {
+    // Ten pages, each of which comes in time.
+    let server = r#"
+        page=0
+        while read -r line; do
+            id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
+            case $line in
+                *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+                *'"tools/list"'*)
+                    sleep 0.3
+                    page=$((page + 1))
+                    next=$([ $page -lt 10 ] && printf ',"nextCursor":"%s"' $page)
+                    result="{\"tools\":[]$next}" ;;
+                *) continue ;;
+            esac
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+        done
+    "#;
+    for runtime in RUNTIMES {
+        let words = ["list", "--era", "legacy", "--timeout", "1", "--runtime", runtime, "--", "sh", "-c", server];
+        let run = windlass(&words).expect(4);
+        assert!(run.stderr.contains("the whole command") && run.stdout.is_empty(), "{run:?}");
+    }
+}
