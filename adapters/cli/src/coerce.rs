@@ -5,11 +5,13 @@ use serde_json::{Number, Value};
 /// References may go in circles; no honest schema is nested this deep.
 const DEEPEST: usize = 8;
 
+/// Schemas that are looked at for one argument. Those that branch in circles would never come to an end.
+const MOST_VISITED: usize = 1_000;
+
 /// The text as a value that `schema` allows; `root` is where its references lead. The most specific type wins, so that
 /// `5` for "a string or an integer" is an integer. Without a type it is a string.
 pub(crate) fn value(key: &str, text: &str, schema: &Value, root: &Value) -> Result<Value, String> {
-    let mut types = Vec::new();
-    collect_types(schema, root, DEEPEST, &mut types);
+    let mut types = types_of(schema, root);
     if types.is_empty() {
         return Ok(text.into());
     }
@@ -24,31 +26,38 @@ pub(crate) fn value(key: &str, text: &str, schema: &Value, root: &Value) -> Resu
 
 /// The names of the types that a schema allows, for people.
 pub(crate) fn type_name(schema: &Value, root: &Value) -> String {
-    let mut types = Vec::new();
-    collect_types(schema, root, DEEPEST, &mut types);
+    let mut types = types_of(schema, root);
     types.retain(|name| *name != "null");
     if types.is_empty() { "any".into() } else { types.join("|") }
 }
 
-fn collect_types<'a>(schema: &'a Value, root: &'a Value, depth: usize, types: &mut Vec<&'a str>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
+/// The names of the types that a schema allows, each once.
+fn types_of<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
+    let (mut types, mut left) = (Vec::new(), MOST_VISITED);
+    collect_types(schema, root, DEEPEST, &mut left, &mut types);
+    types
+}
+
+fn collect_types<'a>(schema: &'a Value, root: &'a Value, depth: usize, left: &mut usize, types: &mut Vec<&'a str>) {
+    let (Some(depth), Some(fewer)) = (depth.checked_sub(1), left.checked_sub(1)) else { return };
+    *left = fewer;
     let mut add = |name: &'a str| {
-        if !types.contains(&name) {
+        if !types.contains(&name) && types.len() < MOST_VISITED {
             types.push(name);
         }
     };
     match &schema["type"] {
         Value::String(name) => add(name),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).for_each(add),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).take(MOST_VISITED).for_each(add),
         _ => {
             for alternative in
                 ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten()
             {
-                collect_types(alternative, root, depth, types);
+                collect_types(alternative, root, depth, left, types);
             }
             let target = schema["$ref"].as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?));
             if let Some(target) = target {
-                collect_types(target, root, depth, types);
+                collect_types(target, root, depth, left, types);
             }
         }
     }
@@ -113,6 +122,12 @@ mod tests {
         ] {
             assert_eq!(typed(text, name), Some(expected), "{text} as {name}");
         }
+    }
+
+    #[test]
+    fn schemas_that_branch_in_circles_come_to_an_end() {
+        let many = vec![json!({"$ref": "#"}); 200];
+        assert_eq!(coerced("5", json!({"anyOf": many})), Ok(json!("5")));
     }
 
     #[test]

@@ -8,7 +8,12 @@ use serde_json::{Value, json};
 use windlass::{CallError, CloseReason, HttpFailure, Json, NegotiationError, SendError};
 use windlass_host::{ConnectError, Error, ServeError};
 
-use crate::{interrupt, screen};
+use crate::screen::indented;
+use crate::table::cut;
+use crate::{interrupt, output};
+
+/// Characters of a message for people; a program gets all of it.
+const MESSAGE: usize = 4_000;
 
 /// Whose fault it is. Each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,12 +155,12 @@ impl Failure {
     /// Tells it on standard error: to a program as one line of JSON, to a person in words.
     pub(crate) fn report(&self, as_json: bool) {
         if as_json {
-            return screen::write(&format!("{}\n", self.to_json()));
+            return output::tell_json(&self.to_json());
         }
         // What the server said on its standard error was shown when it said so.
-        screen::write(&format!("windlass: {}\n", self.message));
+        output::tell(&format!("windlass: {}\n", indented(&cut(&self.message, MESSAGE))));
         if self.kind == Kind::Usage {
-            screen::write("`windlass help` tells how it is used\n");
+            output::tell("`windlass help` tells how it is used\n");
         }
     }
 

@@ -4,7 +4,13 @@ use serde_json::Value;
 use windlass::model::ElicitSchema;
 
 use crate::coerce;
-use crate::table::first_line;
+use crate::table::{cut, first_line};
+
+/// Choices that are shown. Whoever offers more is not waited for to be read through; they can be typed all the same.
+const MOST_SHOWN: usize = 50;
+
+/// Characters of a default that is shown.
+const DEFAULT: usize = 200;
 
 /// One field of a form.
 #[derive(Debug)]
@@ -41,9 +47,12 @@ impl Field {
         if let Some(description) = self.schema["description"].as_str() {
             question += &format!(": {}", first_line(description));
         }
-        for (number, (value, title)) in (1..).zip(&self.choices) {
+        for (number, (value, title)) in (1..).zip(self.choices.iter().take(MOST_SHOWN)) {
             let title = if title == value { String::new() } else { format!(" ({})", first_line(title)) };
             question += &format!("\n  {number}. {}{title}", first_line(value));
+        }
+        if let Some(more @ 1..) = self.choices.len().checked_sub(MOST_SHOWN) {
+            question += &format!("\n  and {more} more");
         }
         question
     }
@@ -51,12 +60,12 @@ impl Field {
     /// What to show before the cursor.
     pub(crate) fn prompt(&self) -> String {
         let kind = match (self.choices.is_empty(), self.many) {
-            (true, _) => coerce::type_name(&self.schema, &self.schema),
+            (true, _) => first_line(&coerce::type_name(&self.schema, &self.schema)),
             (false, false) => "one of these".into(),
             (false, true) => "some of these, with commas".into(),
         };
         match (self.default(), self.required) {
-            (Some(default), _) => format!("{kind}, empty for {default}> "),
+            (Some(default), _) => format!("{kind}, empty for {}> ", cut(&first_line(&default.to_string()), DEFAULT)),
             (None, true) => format!("{kind}> "),
             (None, false) => format!("{kind}, empty to leave out> "),
         }

@@ -11,8 +11,9 @@
 //! | `runtimes` | the commands and the demo server, once for every runtime |
 //! | `tour` | what is shown when nothing was typed |
 //! | `listing`, `result`, `ordered`, `table` | how it looks |
-//! | `screen` | standard error, with a line of progress |
-//! | `ask`, `form` | questions of a server to the user |
+//! | `output`, `harmless` | standard output and standard error, and what does not get there |
+//! | `screen`, `allowance` | what is said while a command runs, with a line of progress, and how much of it |
+//! | `ask`, `form`, `page` | questions of a server to the user |
 //! | `failure` | what went wrong, and the exit code |
 //! | `demo` | the tools, resources and prompts of the demo server |
 
@@ -22,6 +23,8 @@
 
 #[cfg(unix)]
 mod address;
+#[cfg(unix)]
+mod allowance;
 #[cfg(unix)]
 mod arguments;
 #[cfg(unix)]
@@ -35,11 +38,17 @@ mod failure;
 #[cfg(unix)]
 mod form;
 #[cfg(unix)]
+mod harmless;
+#[cfg(unix)]
 mod interrupt;
 #[cfg(unix)]
 mod listing;
 #[cfg(unix)]
 mod ordered;
+#[cfg(unix)]
+mod output;
+#[cfg(unix)]
+mod page;
 #[cfg(unix)]
 mod result;
 #[cfg(unix)]
@@ -75,8 +84,8 @@ fn main() -> ExitCode {
 fn perform(invocation: usage::Invocation) -> Result<(), failure::Failure> {
     use usage::Invocation;
     match invocation {
-        Invocation::Help => session::print(usage::HELP),
-        Invocation::Version => session::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
+        Invocation::Help => output::print(usage::HELP),
+        Invocation::Version => output::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
         Invocation::Serve(runtime, place) => return runtimes::serve(runtime, place),
         Invocation::Client(request, options) => {
             let session = session::Session::new(request, options)?;

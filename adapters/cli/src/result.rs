@@ -6,7 +6,9 @@ use serde_json::Value;
 use windlass::Json;
 use windlass::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 
+use crate::harmless;
 use crate::ordered::pretty;
+use crate::table::first_line;
 
 /// The result for people: text as it is, structured content as JSON, the rest described.
 pub(crate) fn to_text(result: &CallToolResult) -> String {
@@ -17,7 +19,7 @@ pub(crate) fn to_text(result: &CallToolResult) -> String {
         .filter(|block| !structured.is_some_and(|structured| repeats(block, structured)))
         .map(block_text)
         .collect();
-    parts.extend(structured.map(|structured| pretty(structured.as_str())));
+    parts.extend(structured.map(|structured| json_text(structured)));
     parts.iter().map(|part| format!("{}\n", part.trim_end_matches('\n'))).collect()
 }
 
@@ -30,30 +32,36 @@ fn repeats(block: &ContentBlock, structured: &Json) -> bool {
 fn block_text(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => format!("[image: {}, {}]", image.mime_type, size(&image.data)),
-        ContentBlock::Audio(audio) => format!("[audio: {}, {}]", audio.mime_type, size(&audio.data)),
+        ContentBlock::Image(image) => format!("[image: {}, {}]", first_line(&image.mime_type), size(&image.data)),
+        ContentBlock::Audio(audio) => format!("[audio: {}, {}]", first_line(&audio.mime_type), size(&audio.data)),
         ContentBlock::ResourceLink(resource) => link_text(resource),
         ContentBlock::Resource(embedded) => contents_text(&embedded.resource),
-        ContentBlock::Other(json) => pretty(json.as_str()),
+        ContentBlock::Other(json) => json_text(json),
         _ => "[content of a kind that this program does not know]".into(),
     }
 }
 
 fn link_text(resource: &Resource) -> String {
-    let mut details = vec![resource.uri.clone()];
-    details.extend(resource.mime_type.clone());
+    let mut details = vec![first_line(&resource.uri)];
+    details.extend(resource.mime_type.as_deref().map(first_line));
     details.extend(resource.size.map(|size| format!("{size} bytes")));
-    format!("[link: {}] {}", details.join(", "), resource.title.as_deref().unwrap_or(&resource.name))
+    format!("[link: {}] {}", details.join(", "), first_line(resource.title.as_deref().unwrap_or(&resource.name)))
 }
 
 fn contents_text(contents: &ResourceContents) -> String {
-    let mime_type = contents.mime_type().map(|mime_type| format!(", {mime_type}")).unwrap_or_default();
+    let mime_type = contents.mime_type().map(|mime_type| format!(", {}", first_line(mime_type))).unwrap_or_default();
     match contents {
-        ResourceContents::Text(text) => format!("[resource: {}{mime_type}]\n{}", text.uri, text.text),
-        ResourceContents::Blob(blob) => format!("[resource: {}{mime_type}, {}]", blob.uri, size(&blob.blob)),
-        ResourceContents::Other(json) => pretty(json.as_str()),
+        ResourceContents::Text(text) => format!("[resource: {}{mime_type}]\n{}", first_line(&text.uri), text.text),
+        ResourceContents::Blob(blob) => {
+            format!("[resource: {}{mime_type}, {}]", first_line(&blob.uri), size(&blob.blob))
+        }
+        ResourceContents::Other(json) => json_text(json),
         _ => "[a resource of a kind that this program does not know]".into(),
     }
+}
+
+fn json_text(json: &Json) -> String {
+    pretty(&harmless::json(json.as_str()))
 }
 
 fn size(data: &str) -> String {

@@ -49,7 +49,8 @@ macro_rules! runtime {
             use crate::failure::{Failure, Kind};
             use crate::interrupt::Interrupt;
             use crate::listing::{self, Listing};
-            use crate::session::{self, Session};
+            use crate::output;
+            use crate::session::Session;
             use crate::tour;
             use crate::usage::{Place, Request, ToolCall};
 
@@ -84,12 +85,12 @@ macro_rules! runtime {
 
             $($async)* fn tour(client: &Client, session: &Session) -> Result<(), Failure> {
                 let listing = listing(client)$($await)*?;
-                session::print(&tour::opening(&session.options, &listing));
+                output::print(&tour::opening(&session.options, &listing));
                 for (typed, tool_call) in tour::calls() {
-                    session::print(&typed);
+                    output::print(&typed);
                     call(client, session, tool_call)$($await)*?;
                 }
-                session::print(tour::CLOSING);
+                output::print(tour::CLOSING);
                 Ok(())
             }
 
@@ -155,7 +156,7 @@ macro_rules! runtime {
                         };
                         let url = listener.url("/mcp");
                         let server = demo()?.start_http(listener).map_err(Failure::of_the_system)?;
-                        session::print(&format!("{url}\n"));
+                        output::print(&format!("{url}\n"));
                         demo::greet_people_at(&url);
                         $interrupt(interrupt)$($await)*;
                         Ok(server.close()$($await)*?)

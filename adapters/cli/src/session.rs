@@ -1,7 +1,6 @@
 //! What one run of a client command has at hand, whatever the runtime: what to do, how to connect, where to print.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use windlass_host::{Command, Connector};
 
 use crate::failure::{Failure, Kind};
 use crate::listing::{Introduction, Listing, introduction};
+use crate::output::{print, print_json};
 use crate::screen::Screen;
 use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::watch::Watch;
@@ -23,12 +23,6 @@ const WHOLE_COMMAND: Duration = Duration::from_secs(600);
 
 /// How long to wait where a person may be asked before the server can answer: people have to think.
 const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
-
-/// Writes to standard output. Whoever stops reading it has seen enough.
-pub(crate) fn print(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
 
 /// One run of a client command.
 #[derive(Debug)]
@@ -65,6 +59,7 @@ impl Session {
 
     /// What came of the command, with what to do about a failure, as far as it can be known here.
     pub(crate) fn conclude(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
+        self.screen.finish();
         self.watch.judge(outcome).map_err(|failure| match &self.server {
             ServerPlace::Command(_) => failure,
             ServerPlace::Url(url) => failure.at(url),
@@ -133,11 +128,4 @@ fn ourselves(runtime: Runtime) -> Result<ServerPlace, Failure> {
         .map_err(|error| Failure::new(Kind::Unreachable, format!("this program cannot find itself: {error}")))?;
     let arguments = ["serve", "--runtime", runtime.name()].map(OsString::from).to_vec();
     Ok(ServerPlace::Command(ServerCommand { program: program.into_os_string(), arguments }))
-}
-
-fn print_json(value: &impl Serialize) {
-    match serde_json::to_string(value) {
-        Ok(text) => print(&format!("{text}\n")),
-        Err(error) => unreachable!("what came as JSON can be written as JSON: {error}"),
-    }
 }

@@ -15,7 +15,7 @@ use std::io::{IsTerminal, stderr, stdin};
 
 use windlass::model::{CompleteParams, CompleteResult, ToolAnnotations};
 
-use crate::screen;
+use crate::output;
 
 /// How the server introduces itself.
 pub(crate) const NAME: &str = "windlass-demo";
@@ -28,7 +28,7 @@ Convert units by reading demo://convert/{value}/{from}/{to}; demo://guide tells 
 /// A person who starts the server by hand sees nothing happen; this tells why.
 pub(crate) fn greet_people() {
     if stdin().is_terminal() {
-        screen::write(
+        output::tell(
             "windlass: a server waits for a client on standard input; try `windlass list -- windlass serve`\n",
         );
     }
@@ -37,7 +37,7 @@ pub(crate) fn greet_people() {
 /// The same for a server that waits at a URL.
 pub(crate) fn greet_people_at(url: &str) {
     if stderr().is_terminal() {
-        screen::write(&format!("windlass: try `windlass list {url}` in another terminal; Ctrl-C ends this one\n"));
+        output::tell(&format!("windlass: try `windlass list {url}` in another terminal; Ctrl-C ends this one\n"));
     }
 }
 

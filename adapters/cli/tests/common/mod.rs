@@ -63,3 +63,36 @@ pub(crate) fn with_demo(server_runtime: &str, words: &[&str]) -> Run {
     let server: Vec<&str> = server.iter().map(String::as_str).collect();
     windlass(&[words, &["--"], &server].concat())
 }
+
+/// Runs `windlass` on a terminal where somebody types this; what the terminal was told to show. Line ends are those of
+/// Unix, and what the command itself has to say to the terminal is left out.
+pub(crate) fn on_terminal(words: &[&str], typed: &str) -> String {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::io::{Read, Write};
+
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let theirs = open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let end = || Stdio::from(theirs.try_clone().unwrap());
+    let mut process = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(words)
+        .stdin(end())
+        .stdout(end())
+        .stderr(end())
+        .spawn()
+        .unwrap();
+    drop(theirs);
+    let mut ours = std::fs::File::from(ours);
+    ours.write_all(typed.as_bytes()).unwrap();
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    // The end is told as an error: nobody is at the other side any more.
+    while let Ok(count @ 1..) = ours.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..count]);
+    }
+    process.wait().unwrap();
+    String::from_utf8(shown).unwrap().replace("\r\x1b[2K", "\n").replace("\r\n", "\n")
+}
