@@ -443,7 +443,11 @@ impl Program<Machine> for ClientCore {
                 actions.push(ClientAction::Notification(notification));
             }
             ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {
-                actions.push(ClientAction::Malformed(malformed.to_string()));
+                let beginning = match malformed.beginning.as_str() {
+                    "" => String::new(),
+                    beginning => format!(", and begins {beginning:?}"),
+                };
+                actions.push(ClientAction::Malformed(format!("{malformed}{beginning}")));
             }
             #[cfg(feature = "http")]
             ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),

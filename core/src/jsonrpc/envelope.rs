@@ -62,6 +62,8 @@ pub struct Malformed {
     pub notification: bool,
     /// Details for a person.
     pub detail: String,
+    /// How it begins, if it came on a line of its own: a server's log that has gone the wrong way is known by it.
+    pub beginning: String,
 }
 
 /// The ways in which a text can fail to be a message.
@@ -109,7 +111,15 @@ pub enum MalformedKind {
 
 impl Malformed {
     pub(crate) fn new(kind: MalformedKind, detail: impl Into<String>) -> Self {
-        Self { kind, id: None, response: false, notification: false, detail: detail.into() }
+        Self { kind, id: None, response: false, notification: false, detail: detail.into(), beginning: String::new() }
+    }
+
+    /// Adds how the line begins. It is for our own side: peers are not told what they said.
+    pub(crate) fn on_line(mut self, line: &[u8]) -> Self {
+        const LONGEST: usize = 80;
+        let beginning = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]);
+        self.beginning = beginning.trim_end_matches('\u{fffd}').into();
+        self
     }
 
     fn with(mut self, id: Option<Id>, response: bool) -> Self {

@@ -242,7 +242,7 @@ impl Reader {
                 }
                 Err(malformed) => {
                     self.cursor += consumed;
-                    return Some(Incoming::Malformed(malformed));
+                    return Some(Incoming::Malformed(malformed.on_line(&unread[line])));
                 }
             }
         }
