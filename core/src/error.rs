@@ -127,6 +127,8 @@ impl fmt::Display for HttpFailure {
             write!(f, " {phrase}")?;
         }
         if let Some(location) = &self.location {
+            #[cfg(feature = "http")]
+            let location = crate::link::http::redacted(location);
             write!(
                 f,
                 " to {location}, which is not followed: only the same origin is, a few times, with the same method"

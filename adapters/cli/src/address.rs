@@ -1,5 +1,6 @@
 //! A server's URL, with what belongs to it, as something to connect to.
 
+use windlass::link::http::redacted;
 use windlass_host::{HttpTarget, ServerTls, TlsOptions};
 
 use crate::failure::Failure;
@@ -7,7 +8,8 @@ use crate::usage::{Certificate, GivenHeader, HttpOptions};
 
 /// The server at this URL, to be reached as the options say.
 pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Failure> {
-    let target = HttpTarget::new(url).map_err(|error| Failure::usage(format!("{url} cannot be used: {error}")))?;
+    let target =
+        HttpTarget::new(url).map_err(|error| Failure::usage(format!("{} cannot be used: {error}", redacted(url))))?;
     let mut tls = TlsOptions::new();
     for file in &options.authorities {
         let pem = contents(file)?;

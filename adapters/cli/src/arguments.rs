@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use windlass::Json;
+use windlass::link::http::redacted;
 
 use crate::coerce;
 
@@ -66,7 +67,9 @@ impl Arguments {
 }
 
 fn pair(word: &str) -> Result<(&str, Given), String> {
-    let not_a_pair = || format!("`{word}` is no argument; write key=value, key:=JSON, or one JSON object for all");
+    // One that was meant as a URL may hold a secret.
+    let shown = || if word.contains("://") { redacted(word) } else { word.to_owned() };
+    let not_a_pair = || format!("`{}` is no argument; write key=value, key:=JSON, or one JSON object for all", shown());
     let (key, value) = word.split_once('=').ok_or_else(not_a_pair)?;
     let (key, given) = match key.strip_suffix(':') {
         None => (key, Given::Text(value.to_owned())),

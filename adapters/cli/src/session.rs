@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass::client::{ClientConfig, Peer};
+use windlass::link::http::redacted;
 use windlass::model::CallToolResult;
 use windlass_host::{Command, Connector};
 
@@ -16,6 +17,10 @@ use crate::screen::Screen;
 use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::watch::Watch;
 use crate::{address, ask, result};
+
+/// What to know of `--insecure`.
+const UNCHECKED: &str = "windlass: take care: with --insecure no certificate is checked, so that whoever is in between \
+                         can read and change everything";
 
 /// How long a command may take in all if nothing else was said: what a server may take for a call that it keeps telling
 /// of, and what people have to think.
@@ -53,7 +58,13 @@ impl Session {
                 let command = Command::new(&command.program).args(&command.arguments);
                 Ok(command.on_stderr(move |line| screen.note(line)).into())
             }
-            ServerPlace::Url(url) => Ok(address::target(url, &self.options.http)?.into()),
+            ServerPlace::Url(url) => {
+                let target = address::target(url, &self.options.http)?;
+                if self.options.http.insecure {
+                    self.screen.say(UNCHECKED);
+                }
+                Ok(target.into())
+            }
         }
     }
 
@@ -62,7 +73,7 @@ impl Session {
         self.screen.finish();
         self.watch.judge(outcome).map_err(|failure| match &self.server {
             ServerPlace::Command(_) => failure,
-            ServerPlace::Url(url) => failure.at(url),
+            ServerPlace::Url(url) => failure.at(&redacted(url)),
         })
     }
 

@@ -1,9 +1,11 @@
 //! What was typed, as a value. Nothing here does anything.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::time::Duration;
 
 use windlass::client::Negotiation;
+use windlass::link::http::redacted;
 use windlass::model::ProtocolVersion;
 
 use crate::arguments::Arguments;
@@ -231,7 +233,10 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
             let arguments = Arguments::parse(&typed.words)?;
             Request::Call(needed("call TOOL", server)?, ToolCall { tool, arguments })
         }
-        other => return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help")),
+        other => {
+            let other = shown(other);
+            return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help"));
+        }
     };
     if typed.chain.is_some() || typed.key.is_some() {
         return Err("`--cert` and `--key` are options of `serve --http`".into());
@@ -267,6 +272,11 @@ fn needed(command: &str, server: Option<ServerPlace>) -> Result<ServerPlace, Str
              or give its URL, as in `windlass {command} http://127.0.0.1:8080/mcp`"
         )
     })
+}
+
+/// A word as it is repeated in a complaint. One that was meant as a URL may hold a secret.
+fn shown(word: &str) -> Cow<'_, str> {
+    if word.contains("://") { Cow::Owned(redacted(word)) } else { Cow::Borrowed(word) }
 }
 
 fn is_url(word: &str) -> bool {
@@ -369,12 +379,14 @@ impl Typed {
     fn server(&mut self, command: Option<&[OsString]>) -> Result<Option<ServerPlace>, String> {
         let url = self.words.iter().position(|word| is_url(word)).map(|at| self.words.remove(at));
         if let (Some(url), Some(other)) = (&url, self.words.iter().find(|word| is_url(word))) {
+            let (url, other) = (redacted(url), redacted(other));
             return Err(format!("there are two servers, {url} and {other}; one is enough"));
         }
         match (url, command) {
             (None, None | Some([])) => Ok(None),
             (Some(url), None | Some([])) => Ok(Some(ServerPlace::Url(url))),
             (Some(url), Some(_)) => {
+                let url = redacted(&url);
                 Err(format!("there are two servers, {url} and a command after `--`; one is enough"))
             }
             (None, Some([program, arguments @ ..])) => match program.to_str().filter(|word| is_url(word)) {
@@ -400,7 +412,8 @@ impl Typed {
         match self.first() {
             None => Ok(()),
             Some(word) => Err(format!(
-                "`{command}` takes no `{word}`; a server's command goes after `--`, and a URL begins with http://"
+                "`{command}` takes no `{}`; a server's command goes after `--`, and a URL begins with http://",
+                shown(word)
             )),
         }
     }

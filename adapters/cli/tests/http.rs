@@ -240,6 +240,32 @@ fn wrong_headers_and_files_are_1() {
     }
 }
 
+#[test]
+fn a_secret_in_a_url_is_not_repeated() {
+    for words in [
+        &["list", "http://me:hush@127.0.0.1:1/mcp"][..],
+        &["list", "http://me:hu/hush@127.0.0.1:1/mcp"],
+        &["list", "http://127.0.0.1:1/mcp?key=hush"],
+        &["list", "http://127.0.0.1:99999/mcp?key=hush"],
+        &["list", "http://127.0.0.1:1/?key=hush", "http://127.0.0.1:1/?key=hush"],
+        &["list", "http://127.0.0.1:1/?key=hush", "--", "sh"],
+        &["list", "htp://me:hush@127.0.0.1:1/mcp"],
+        &["htp://me:hush@127.0.0.1:1/mcp"],
+        &["call", "x", "htp://me:hush@127.0.0.1:1/mcp"],
+    ] {
+        for runtime in RUNTIMES {
+            for format in [&["--runtime", runtime][..], &["--runtime", runtime, "--json"]] {
+                let run = windlass(&[words, format].concat());
+                assert!(!run.stderr.contains("hush") && run.stderr.contains("…"), "{run:?}");
+            }
+        }
+    }
+    let (url, _) =
+        always("HTTP/1.1 302 Found\r\nLocation: https://login.example/?state=hush\r\nContent-Length: 0\r\n\r\n");
+    let run = windlass(&["list", &url]);
+    assert!(run.stderr.contains("to https://login.example/?state=…") && !run.stderr.contains("hush"), "{run:?}");
+}
+
 /// A server of each runtime behind TLS, on a thread of its own, until the test is over.
 macro_rules! secured {
     ($adapter:ident, $listener:expr, [$($async:tt)*], [$($await:tt)*]) => {{
@@ -283,7 +309,11 @@ fn certificates_are_checked_unless_told_otherwise() {
             };
             assert!(url.starts_with("https://"));
             assert_eq!(run(&["--ca", file.to_str().unwrap()]).expect(0).stdout, "here\n");
-            assert_eq!(run(&["--insecure", "--era", "legacy"]).expect(0).stdout, "here\n");
+            let unchecked = run(&["--insecure", "--era", "legacy"]).expect(0);
+            assert!(
+                unchecked.stdout == "here\n" && unchecked.stderr.contains("no certificate is checked"),
+                "{unchecked:?}"
+            );
             let refused = run(&[]).expect(4);
             assert!(refused.stderr.contains("certificate") && refused.stderr.contains("--ca FILE"), "{refused:?}");
         }

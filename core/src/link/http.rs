@@ -25,4 +25,4 @@ pub use client::{
     HttpRequest,
 };
 pub use server::{HttpServer, HttpServerConfig};
-pub use url::{Url, UrlError};
+pub use url::{Url, UrlError, redacted};

@@ -169,9 +169,10 @@ impl Url {
     }
 }
 
+/// For logs, so without what may be a secret.
 impl fmt::Debug for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&redacted(&self.text))
     }
 }
 
@@ -179,6 +180,38 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// A URL as it may be shown to people and in logs: without a user name and password, and without the values of its
+/// query, either of which may be secrets. Any text is taken, also one that is no URL.
+///
+/// ```
+/// use windlass::link::http::redacted;
+///
+/// assert_eq!(redacted("https://me:secret@example.com/mcp?key=secret&on"), "https://…@example.com/mcp?key=…&…");
+/// ```
+pub fn redacted(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = url.split_at(start);
+    let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
+    // A password may hold what ends the authority if it is not encoded; what is no URL is taken for that.
+    let credentials_end = match authority.rfind('@') {
+        None if Url::parse(url).is_err() => rest.rfind('@'),
+        end => end,
+    };
+    let (mark, rest) = credentials_end.map_or(("", rest), |end| ("…@", &rest[end + 1..]));
+    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+    let Some((path, query)) = rest.split_once('?') else { return [scheme, mark, rest].concat() };
+    let mut shown = [scheme, mark, path].concat();
+    for (at, pair) in query.split('&').enumerate() {
+        shown.push(if at == 0 { '?' } else { '&' });
+        // A part without a name may be a secret as a whole.
+        if let Some((name, _)) = pair.split_once('=') {
+            shown.extend([name, "="]);
+        }
+        shown.push('…');
+    }
+    shown
 }
 
 /// Where the host is in an authority, and the port behind it.
@@ -283,6 +316,27 @@ mod tests {
         ] {
             assert_eq!(Url::parse(text), Err(why), "{text}");
         }
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (url, shown) in [
+            ("https://example.com/mcp", "https://example.com/mcp"),
+            ("https://example.com/@scope/mcp", "https://example.com/@scope/mcp"),
+            ("http://u:p@h/x?k=v#f", "http://…@h/x?k=…"),
+            ("http://u:p/w@h/x", "http://…@h/x"),
+            ("http://u:p?w@h/x", "http://…@h/x"),
+            ("http://u:p#w@h", "http://…@h"),
+            ("u:p@h", "…@h"),
+            ("https://h/?token", "https://h/?…"),
+            ("https://h/?a=b=c&d=&e", "https://h/?a=…&d=…&…"),
+            ("https://h?a=b", "https://h?a=…"),
+            ("", ""),
+        ] {
+            assert_eq!(redacted(url), shown, "{url}");
+        }
+        let url = Url::parse("https://h/?key=secret").unwrap();
+        assert!(!alloc::format!("{url:?}").contains("secret") && url.as_str().contains("secret"));
     }
 
     #[test]
