@@ -10,6 +10,9 @@ use crate::harmless;
 use crate::ordered::pretty;
 use crate::table::first_line;
 
+/// Bytes of JSON that is set in lines: some thousand of them.
+const LONGEST_PRETTY: usize = 64 * 1024;
+
 /// The result for people: text as it is, structured content as JSON, the rest described.
 pub(crate) fn to_text(result: &CallToolResult) -> String {
     let structured = result.structured_content.as_ref();
@@ -60,8 +63,11 @@ fn contents_text(contents: &ResourceContents) -> String {
     }
 }
 
+/// JSON for people. What is too long to be read is left as it is: with every value on a line of its own, indented by a
+/// hundred levels, it would be a hundred times as long.
 fn json_text(json: &Json) -> String {
-    pretty(&harmless::json(json.as_str()))
+    let text = harmless::json(json.as_str());
+    if text.len() > LONGEST_PRETTY { text.into_owned() } else { pretty(&text) }
 }
 
 fn size(data: &str) -> String {
@@ -92,6 +98,12 @@ mod tests {
                         [resource: file:///b]\ntext of b\n\
                         [resource: file:///c, 2 bytes]\n";
         assert_eq!(to_text(&result), expected);
+    }
+
+    #[test]
+    fn json_does_not_grow_beyond_measure() {
+        let long = format!("{}{}1{}", "[".repeat(100), "1,".repeat(100_000), "]".repeat(100));
+        assert_eq!(json_text(&Json::parse(&long).unwrap()), long);
     }
 
     #[test]
