@@ -4,7 +4,7 @@ use windlass::link::http::redacted;
 use windlass_host::{HttpTarget, ServerTls, TlsOptions};
 
 use crate::failure::Failure;
-use crate::usage::{Certificate, GivenHeader, HttpOptions};
+use crate::invocation::{Certificate, GivenHeader, HttpOptions};
 
 /// The server at this URL, to be reached as the options say.
 pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Failure> {

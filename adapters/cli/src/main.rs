@@ -3,7 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `usage` | what was typed, as a value |
+//! | `usage`, `invocation`, `help` | what was typed, as a value, and what can be |
 //! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
 //! | `session` | what a run has at hand: where to print, what to connect to |
 //! | `address` | a URL, headers and certificates as something to connect to |
@@ -15,6 +15,7 @@
 //! | `screen`, `allowance` | what is said while a command runs, with a line of progress, and how much of it |
 //! | `ask`, `form`, `page` | questions of a server to the user |
 //! | `failure` | what went wrong, and the exit code |
+//! | `reach` | who can reach the demo server over HTTP |
 //! | `demo` | the tools, resources and prompts of the demo server |
 
 #![forbid(unsafe_code)]
@@ -40,7 +41,11 @@ mod form;
 #[cfg(unix)]
 mod harmless;
 #[cfg(unix)]
+mod help;
+#[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod invocation;
 #[cfg(unix)]
 mod listing;
 #[cfg(unix)]
@@ -49,6 +54,8 @@ mod ordered;
 mod output;
 #[cfg(unix)]
 mod page;
+#[cfg(unix)]
+mod reach;
 #[cfg(unix)]
 mod result;
 #[cfg(unix)]
@@ -81,10 +88,10 @@ fn main() -> ExitCode {
 }
 
 #[cfg(unix)]
-fn perform(invocation: usage::Invocation) -> Result<(), failure::Failure> {
-    use usage::Invocation;
+fn perform(invocation: invocation::Invocation) -> Result<(), failure::Failure> {
+    use invocation::Invocation;
     match invocation {
-        Invocation::Help => output::print(usage::HELP),
+        Invocation::Help => output::print(help::HELP),
         Invocation::Version => output::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
         Invocation::Serve(runtime, place) => return runtimes::serve(runtime, place),
         Invocation::Client(request, options) => {

@@ -2,8 +2,8 @@
 //! what differs is whether a function is `async` and a call is followed by `.await`, so there is one text for all five.
 
 use crate::failure::Failure;
+use crate::invocation::{Place, Runtime};
 use crate::session::Session;
-use crate::usage::{Place, Runtime};
 
 /// Runs a client command.
 pub(crate) fn client(session: Session) -> Result<(), Failure> {
@@ -49,10 +49,10 @@ macro_rules! runtime {
             use crate::failure::{Failure, Kind};
             use crate::interrupt::Interrupt;
             use crate::listing::{self, Listing};
-            use crate::output;
+            use crate::{output, reach};
             use crate::session::Session;
             use crate::tour;
-            use crate::usage::{Place, Request, ToolCall};
+            use crate::invocation::{Place, Request, ToolCall};
 
             pub(super) fn client(session: Session) -> Result<(), Failure> {
                 session.conclude(run(perform(&session)))
@@ -146,16 +146,20 @@ macro_rules! runtime {
             $($async)* fn serve_demo(place: Place) -> Result<(), Failure> {
                 match place {
                     Place::Stdio => Ok(demo()?.serve_stdio()$($await)*?),
-                    Place::Http(address, certificate) => {
+                    Place::Http(place) => {
                         let interrupt = Interrupt::new().map_err(Failure::of_the_system)?;
-                        let tls = certificate.as_ref().map(crate::address::certificate).transpose()?;
-                        let listener = HttpListener::bind(&address).map_err(|error| Failure::not_bound(&address, &error))?;
+                        let tls = place.certificate.as_ref().map(crate::address::certificate).transpose()?;
+                        let listener = HttpListener::bind(&place.address)
+                            .map_err(|error| Failure::not_bound(&place.address, &error))?;
                         let listener = match tls {
                             Some(tls) => listener.with_tls(tls),
                             None => listener,
                         };
                         let url = listener.url("/mcp");
-                        let server = demo()?.start_http(listener).map_err(Failure::of_the_system)?;
+                        let config = reach::configuration(&place, &listener);
+                        let told = reach::announcement(&place, &config, &listener);
+                        let server = demo()?.http(config).start_http(listener).map_err(Failure::of_the_system)?;
+                        output::tell(&told);
                         output::print(&format!("{url}\n"));
                         demo::greet_people_at(&url);
                         $interrupt(interrupt)$($await)*;

@@ -11,10 +11,10 @@ use windlass::model::CallToolResult;
 use windlass_host::{Command, Connector};
 
 use crate::failure::{Failure, Kind};
+use crate::invocation::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::listing::{Introduction, Listing, introduction};
 use crate::output::{print, print_json};
 use crate::screen::Screen;
-use crate::usage::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::watch::Watch;
 use crate::{address, ask, result};
 

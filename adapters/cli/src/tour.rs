@@ -1,8 +1,8 @@
 //! What is shown when nothing was typed: a walk through the demo server.
 
 use crate::arguments::Arguments;
+use crate::invocation::{Options, ToolCall};
 use crate::listing::{Listing, introduction};
-use crate::usage::{Options, ToolCall};
 
 /// What the tour calls, one after the other: something that takes a moment, and something with a structured result.
 const CALLS: [(&str, &[&str]); 2] = [

@@ -9,181 +9,10 @@ use windlass::link::http::redacted;
 use windlass::model::ProtocolVersion;
 
 use crate::arguments::Arguments;
-
-/// What `windlass help` prints.
-pub(crate) const HELP: &str = "\
-windlass talks to Model Context Protocol servers, on the runtime of your choice.
-
-usage
-  windlass                                      a tour with the embedded demo server
-  windlass list SERVER                          what a server offers
-  windlass call TOOL [ARGUMENT…] SERVER         call a tool, with its progress shown live
-  windlass ping SERVER                          is the server there, and how fast
-  windlass serve                                be the demo server, on standard input and output
-  windlass serve --http ADDRESS                 be it over HTTP, at an address such as 127.0.0.1:8080; port 0 takes
-                                                any that is free; its URL is printed, and Ctrl-C ends it
-    --cert FILE --key FILE                      over HTTPS, with this certificate (and its chain) and its key, in PEM
-  windlass help | --version
-
-the SERVER
-  -- COMMAND ARGS…   a program to start, which speaks on its standard input and output; it comes last
-  URL                one that is reached over HTTP: http://… or https://…
-
-arguments of a tool
-  key=value      read as the type that the tool's schema gives to the key
-  key:=JSON      read as JSON, whatever the schema says
-  {\"key\": …}     one JSON object with all arguments
-
-options, before the `--`
-  --runtime R        blocking (default), mio, tokio, async-std or smol
-  --era E            auto (default), legacy (up to 2025-11-25) or modern (2026-07-28)
-  --timeout SECONDS  how long the whole command may take, from starting the server to its last answer, whatever the
-                     server says meanwhile; 0 waits for ever. Without it: 600, and 30 for a server that says nothing
-                     (600 on a terminal, where it may have asked you something)
-  --json             print the whole result as JSON; an error is one line of JSON on standard error
-
-options for a URL
-  --header 'NAME: VALUE'  send this header with every request; may be given more than once
-  --header-from VARIABLE  the same, with `NAME: VALUE` taken from an environment variable, so that a secret is neither
-                          in the history of your shell nor in the list of processes
-  --ca FILE               trust the certificate authorities in this PEM file as well
-  --insecure              trust any certificate, for tests: whoever is in between can read and change everything
-Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, as curl does.
-
-Results go to standard output; progress, logs and what the server says on its standard error go to standard error.
-A server gets the essentials of the environment only; for more, start it with `env`: `-- env TOKEN=… COMMAND …`.
-
-exit codes
-  0 done   1 wrong usage   3 the server wants other credentials   4 it cannot be reached, is gone or takes too long
-  5 the tool reported an error, or the server answered with one
-  130 Ctrl-C, 143 SIGTERM, 129 SIGHUP: the call is cancelled and the server ended first; a second one kills it at once
-
-examples
-  windlass call countdown steps=10 -- windlass serve
-  windlass call countdown steps=10 http://127.0.0.1:8080/mcp
-";
-
-/// What to do.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Invocation {
-    Help,
-    Version,
-    /// Be the demo server.
-    Serve(Runtime, Place),
-    /// Be a client.
-    Client(Request, Options),
-}
-
-/// What to do as a client, and with which server.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Request {
-    /// Show around, with the demo server.
-    Tour,
-    List(ServerPlace),
-    Call(ServerPlace, ToolCall),
-    Ping(ServerPlace),
-}
-
-/// Where the demo server is to be found.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
-    Stdio,
-    /// The address to listen on, and what to show to prove who it is.
-    Http(String, Option<Certificate>),
-}
-
-/// Files with a certificate and its key.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Certificate {
-    pub(crate) chain: String,
-    pub(crate) key: String,
-}
-
-/// How to get to the server.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ServerPlace {
-    Command(ServerCommand),
-    Url(String),
-}
-
-/// How to start the server.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ServerCommand {
-    pub(crate) program: OsString,
-    pub(crate) arguments: Vec<OsString>,
-}
-
-/// Which tool to call, with what.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolCall {
-    pub(crate) tool: String,
-    pub(crate) arguments: Arguments,
-}
-
-/// How to do it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Options {
-    pub(crate) runtime: Runtime,
-    pub(crate) negotiation: Negotiation,
-    /// How long the whole command may take; zero for ever.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) json: bool,
-    pub(crate) http: HttpOptions,
-}
-
-/// How to reach a URL.
-#[derive(Clone, Default, PartialEq)]
-pub(crate) struct HttpOptions {
-    pub(crate) headers: Vec<GivenHeader>,
-    /// Files with certificate authorities.
-    pub(crate) authorities: Vec<String>,
-    pub(crate) insecure: bool,
-}
-
-/// Headers may be secrets.
-impl std::fmt::Debug for HttpOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpOptions")
-            .field("headers", &self.headers.len())
-            .field("authorities", &self.authorities)
-            .field("insecure", &self.insecure)
-            .finish()
-    }
-}
-
-/// A header to send.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum GivenHeader {
-    /// As it was typed.
-    Line(String),
-    /// In this variable of the environment.
-    Variable(String),
-}
-
-/// The adapter to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Runtime {
-    #[default]
-    Blocking,
-    Mio,
-    Tokio,
-    AsyncStd,
-    Smol,
-}
-
-impl Runtime {
-    const ALL: [Self; 5] = [Self::Blocking, Self::Mio, Self::Tokio, Self::AsyncStd, Self::Smol];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Mio => "mio",
-            Self::Tokio => "tokio",
-            Self::AsyncStd => "async-std",
-            Self::Smol => "smol",
-        }
-    }
-}
+use crate::invocation::{
+    Certificate, GivenHeader, HttpPlace, Invocation, Options, Place, Request, Runtime, ServerCommand, ServerPlace,
+    ToolCall,
+};
 
 /// Reads the words that follow the program's name. An error says what is wrong and what to do.
 pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
@@ -240,6 +69,9 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
     };
     if typed.chain.is_some() || typed.key.is_some() {
         return Err("`--cert` and `--key` are options of `serve --http`".into());
+    }
+    if !typed.hosts.is_empty() || !typed.origins.is_empty() {
+        return Err("`--allow-host` and `--allow-origin` are options of `serve --http`".into());
     }
     if typed.address.is_some() {
         return Err("`--http` is an option of `serve`; a client takes the server's URL as it is".into());
@@ -299,6 +131,9 @@ struct Typed {
     address: Option<String>,
     chain: Option<String>,
     key: Option<String>,
+    /// To whom to listen.
+    hosts: Vec<String>,
+    origins: Vec<String>,
 }
 
 impl Typed {
@@ -332,6 +167,8 @@ impl Typed {
                 "--http" => typed.address = Some(value()?.to_owned()),
                 "--cert" => typed.chain = Some(value()?.to_owned()),
                 "--key" => typed.key = Some(value()?.to_owned()),
+                "--allow-host" => typed.hosts.push(host(value()?)?),
+                "--allow-origin" => typed.origins.push(origin(value()?)?),
                 "--header" => {
                     typed.options.http.headers.push(GivenHeader::Line(value()?.to_owned()));
                     typed.http_options.push("--header");
@@ -368,10 +205,14 @@ impl Typed {
             (None, None) => None,
             _ => return Err("`--cert` and `--key` go together".into()),
         };
-        match (self.address.take(), certificate) {
-            (Some(address), certificate) => Ok(Place::Http(address, certificate)),
-            (None, None) => Ok(Place::Stdio),
-            (None, Some(_)) => Err("`--cert` and `--key` need an address to listen on: `--http ADDRESS`".into()),
+        let (hosts, origins) = (std::mem::take(&mut self.hosts), std::mem::take(&mut self.origins));
+        match self.address.take() {
+            Some(address) => Ok(Place::Http(HttpPlace { address, certificate, hosts, origins })),
+            None if certificate.is_some() => {
+                Err("`--cert` and `--key` need an address to listen on: `--http ADDRESS`".into())
+            }
+            None if hosts.is_empty() && origins.is_empty() => Ok(Place::Stdio),
+            None => Err("`--allow-host` and `--allow-origin` need an address to listen on: `--http ADDRESS`".into()),
         }
     }
 
@@ -462,9 +303,36 @@ fn timeout(seconds: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| format!("`--timeout` takes a number of seconds such as 30 or 0.5, and `{seconds}` is none"))
 }
 
+/// A name that a client may call a server by.
+fn host(name: &str) -> Result<String, String> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let is_address =
+        name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).is_some_and(|name| !name.is_empty());
+    match is_address || (!name.is_empty() && name.bytes().all(is_name)) {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "`--allow-host` takes a name such as mcp.example, without a port, and `{}` is none",
+            shown(name)
+        )),
+    }
+}
+
+/// Where pages come from, as browsers write it.
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").map(|(_, host)| host).unwrap_or_default();
+    match !host.is_empty() && !host.contains(['/', '?', '#', '@']) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`--allow-origin` takes an origin such as https://app.example, without a path, and `{}` is none",
+            shown(text)
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::invocation::HttpOptions;
 
     fn read(line: &str) -> Result<Invocation, String> {
         parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
@@ -549,10 +417,13 @@ mod tests {
     #[test]
     fn serving_has_a_runtime_and_a_place_and_nothing_else() {
         assert_eq!(read("serve --runtime mio"), Ok(Invocation::Serve(Runtime::Mio, Place::Stdio)));
-        let http = Place::Http("127.0.0.1:0".into(), None);
+        let at = |address: &str, certificate| {
+            Place::Http(HttpPlace { address: address.into(), certificate, hosts: Vec::new(), origins: Vec::new() })
+        };
+        let http = at("127.0.0.1:0", None);
         assert_eq!(read("serve --http 127.0.0.1:0"), Ok(Invocation::Serve(Runtime::Blocking, http)));
         let certificate = Certificate { chain: "c.pem".into(), key: "k.pem".into() };
-        let https = Place::Http("h:1".into(), Some(certificate));
+        let https = at("h:1", Some(certificate));
         assert_eq!(read("serve --http h:1 --cert c.pem --key=k.pem"), Ok(Invocation::Serve(Runtime::Blocking, https)));
         assert!(complaint("serve --http h:1 --cert c.pem").contains("go together"));
         assert!(complaint("serve --http h:1 --key k.pem").contains("go together"));
@@ -563,6 +434,25 @@ mod tests {
         assert!(complaint("serve --json").contains("--json"));
         assert!(complaint("serve --era legacy").contains("--era"));
         assert!(complaint("serve -- x").contains("serve"));
+    }
+
+    #[test]
+    fn who_may_reach_a_server_can_be_said() {
+        let line =
+            "serve --http 127.0.0.1:0 --allow-host a.example --allow-host=[::2] --allow-origin https://b.example:8";
+        let Ok(Invocation::Serve(_, Place::Http(place))) = read(line) else { panic!() };
+        assert_eq!(place.hosts, ["a.example", "[::2]"]);
+        assert_eq!(place.origins, ["https://b.example:8"]);
+        for (line, part) in [
+            ("serve --allow-host a", "--http ADDRESS"),
+            ("list --allow-origin https://a -- s", "`serve --http`"),
+            ("serve --http h:1 --allow-host a:80", "without a port"),
+            ("serve --http h:1 --allow-host https://a", "without a port"),
+            ("serve --http h:1 --allow-origin a", "https://app.example"),
+            ("serve --http h:1 --allow-origin https://a/b", "without a path"),
+        ] {
+            assert!(complaint(line).contains(part), "{line}: {}", complaint(line));
+        }
     }
 
     #[test]

@@ -51,7 +51,10 @@ impl Demo {
         let status = self.process.wait().unwrap();
         let mut said = String::new();
         self.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert!(status.success() && said.is_empty(), "{status}: {said}");
+        assert!(status.success() && said.lines().count() == 4, "{status}: {said}");
+        let open = "windlass: listening on 127.0.0.1:";
+        assert!(said.starts_with(open) && said.contains("only programs on this machine"), "{said}");
+        assert!(said.contains("there is no authentication"), "{said}");
     }
 }
 
@@ -264,6 +267,40 @@ fn a_secret_in_a_url_is_not_repeated() {
         always("HTTP/1.1 302 Found\r\nLocation: https://login.example/?state=hush\r\nContent-Length: 0\r\n\r\n");
     let run = windlass(&["list", &url]);
     assert!(run.stderr.contains("to https://login.example/?state=…") && !run.stderr.contains("hush"), "{run:?}");
+}
+
+#[test]
+fn only_names_and_pages_that_are_allowed_reach_the_server() {
+    for runtime in RUNTIMES {
+        let demo = Demo::start_with(&[
+            "--runtime",
+            runtime,
+            "--allow-host",
+            "mcp.example",
+            "--allow-origin",
+            "https://app.example",
+        ]);
+        let status = |host: &str, origin: &str| {
+            let address = demo.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            let origin = if origin.is_empty() { String::new() } else { format!("Origin: {origin}\r\n") };
+            let request = format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\n{origin}Connection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut line = String::new();
+            BufReader::new(stream).read_line(&mut line).unwrap();
+            line.split(' ').nth(1).unwrap().to_owned()
+        };
+        for (host, origin, refused) in [
+            ("mcp.example", "", false),
+            ("localhost:1", "", false),
+            ("other.example", "", true),
+            ("mcp.example", "https://app.example", false),
+            ("localhost", "http://localhost", true),
+        ] {
+            assert_eq!(status(host, origin) == "403", refused, "{runtime}: {host} {origin}");
+        }
+        demo.interrupt("-INT");
+    }
 }
 
 /// A server of each runtime behind TLS, on a thread of its own, until the test is over.

@@ -1,0 +1,59 @@
+//! What there is to know of the command, for people.
+
+/// What `windlass help` prints.
+pub(crate) const HELP: &str = "\
+windlass talks to Model Context Protocol servers, on the runtime of your choice.
+
+usage
+  windlass                                      a tour with the embedded demo server
+  windlass list SERVER                          what a server offers
+  windlass call TOOL [ARGUMENT…] SERVER         call a tool, with its progress shown live
+  windlass ping SERVER                          is the server there, and how fast
+  windlass serve                                be the demo server, on standard input and output
+  windlass serve --http ADDRESS                 be it over HTTP, at an address such as 127.0.0.1:8080; port 0 takes
+                                                any that is free; its URL is printed, and Ctrl-C ends it
+    --cert FILE --key FILE                      over HTTPS, with this certificate (and its chain) and its key, in PEM
+    --allow-host NAME                           answer to this name, too, such as mcp.example; may be given more than once
+    --allow-origin ORIGIN                       let web pages of this origin call it, such as https://app.example, and no
+                                                others; may be given more than once
+  windlass help | --version
+
+the SERVER
+  -- COMMAND ARGS…   a program to start, which speaks on its standard input and output; it comes last
+  URL                one that is reached over HTTP: http://… or https://…
+
+arguments of a tool
+  key=value      read as the type that the tool's schema gives to the key
+  key:=JSON      read as JSON, whatever the schema says
+  {\"key\": …}     one JSON object with all arguments
+
+options, before the `--`
+  --runtime R        blocking (default), mio, tokio, async-std or smol
+  --era E            auto (default), legacy (up to 2025-11-25) or modern (2026-07-28)
+  --timeout SECONDS  how long the whole command may take, from starting the server to its last answer, whatever the
+                     server says meanwhile; 0 waits for ever. Without it: 600, and 30 for a server that says nothing
+                     (600 on a terminal, where it may have asked you something)
+  --json             print the whole result as JSON; an error is one line of JSON on standard error
+
+options for a URL
+  --header 'NAME: VALUE'  send this header with every request; may be given more than once
+  --header-from VARIABLE  the same, with `NAME: VALUE` taken from an environment variable, so that a secret is neither
+                          in the history of your shell nor in the list of processes
+  --ca FILE               trust the certificate authorities in this PEM file as well
+  --insecure              trust any certificate, for tests: whoever is in between can read and change everything
+Proxies are taken from http_proxy, https_proxy, all_proxy and no_proxy, as curl does.
+
+Results go to standard output; progress, logs and what the server says on its standard error go to standard error.
+What a server says is shown with its control characters as escapes, so that it cannot steer the terminal; `--json` has
+it as it is. If it says too much without being asked, part of it is left out, and counted.
+A server gets the essentials of the environment only; for more, start it with `env`: `-- env TOKEN=… COMMAND …`.
+
+exit codes
+  0 done   1 wrong usage   3 the server wants other credentials   4 it cannot be reached, is gone or takes too long
+  5 the tool reported an error, or the server answered with one
+  130 Ctrl-C, 143 SIGTERM, 129 SIGHUP: the call is cancelled and the server ended first; a second one kills it at once
+
+examples
+  windlass call countdown steps=10 -- windlass serve
+  windlass call countdown steps=10 http://127.0.0.1:8080/mcp
+";
