@@ -22,7 +22,7 @@ pub(crate) fn to_text(result: &CallToolResult) -> String {
         .filter(|block| !structured.is_some_and(|structured| repeats(block, structured)))
         .map(block_text)
         .collect();
-    parts.extend(structured.map(|structured| json_text(structured)));
+    parts.extend(structured.map(json_text));
     parts.iter().map(|part| format!("{}\n", part.trim_end_matches('\n'))).collect()
 }
 

@@ -443,7 +443,7 @@ impl Program<Machine> for ClientCore {
                 actions.push(ClientAction::Notification(notification));
             }
             ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {
-                let beginning = match malformed.beginning.as_str() {
+                let beginning = match &*malformed.beginning {
                     "" => String::new(),
                     beginning => format!(", and begins {beginning:?}"),
                 };

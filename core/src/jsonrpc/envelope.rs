@@ -3,6 +3,7 @@
 //! What is wrong with a message and what to answer to it is decided here and nowhere else; see [`MalformedKind`].
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -63,8 +64,11 @@ pub struct Malformed {
     /// Details for a person.
     pub detail: String,
     /// How it begins, if it came on a line of its own: a server's log that has gone the wrong way is known by it.
-    pub beginning: String,
+    pub beginning: Box<str>,
 }
+
+// What is rare must not make what is usual larger: both are returned in the same place.
+const _: () = assert!(size_of::<Malformed>() <= size_of::<Message<'static>>());
 
 /// The ways in which a text can fail to be a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +115,7 @@ pub enum MalformedKind {
 
 impl Malformed {
     pub(crate) fn new(kind: MalformedKind, detail: impl Into<String>) -> Self {
-        Self { kind, id: None, response: false, notification: false, detail: detail.into(), beginning: String::new() }
+        Self { kind, id: None, response: false, notification: false, detail: detail.into(), beginning: Box::default() }
     }
 
     /// Adds how the line begins. It is for our own side: peers are not told what they said.
