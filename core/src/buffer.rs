@@ -145,3 +145,101 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_never_catches_up_does_not_let_the_written_part_grow() {
+        let mut outbox = Outbox::default();
+        let (mut sent, mut taken) = (0_u32, 0_u32);
+        for _ in 0..10_000 {
+            // A hundred numbers at a time, of which ten always stay behind.
+            for _ in 0..100 {
+                outbox.tail().extend_from_slice(&sent.to_le_bytes());
+                sent += 1;
+            }
+            let count = outbox.len() - 40;
+            for number in outbox.unwritten()[..count].chunks_exact(4) {
+                assert_eq!(number, taken.to_le_bytes(), "in order and nothing lost");
+                taken += 1;
+            }
+            outbox.wrote(count);
+            assert_eq!(outbox.len(), 40);
+            assert_eq!(outbox.unwritten().len(), 40);
+        }
+        assert!(outbox.bytes.len() <= MAX_READ + 1024, "{}", outbox.bytes.len());
+        assert!(outbox.written > 1024, "moving what waits each time would cost more than it saves");
+        outbox.wrote(usize::MAX);
+        assert_eq!((outbox.len(), outbox.bytes.len(), outbox.written), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_waits_is_not_moved_while_it_is_most_of_the_buffer() {
+        let mut outbox = Outbox::default();
+        outbox.tail().resize(4 * MAX_READ, 7);
+        outbox.wrote(MAX_READ + 1);
+        outbox.tail();
+        assert_eq!(outbox.written, MAX_READ + 1);
+        outbox.wrote(MAX_READ);
+        outbox.tail();
+        assert_eq!((outbox.written, outbox.len()), (0, 2 * MAX_READ - 1));
+        outbox.trim();
+        assert_eq!(outbox.len(), 2 * MAX_READ - 1, "what waits is not dropped");
+        outbox.clear();
+        assert_eq!(outbox.bytes.capacity(), 0);
+    }
+
+    #[test]
+    fn room_for_a_read_grows_with_what_comes_up_to_a_limit() {
+        let (mut buffer, mut cursor) = (ReadBuffer::default(), 0);
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), MIN_READ);
+        // A read that leaves room is met with as much again.
+        buffer.filled(MIN_READ - 1);
+        cursor = MIN_READ - 1;
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), MIN_READ);
+        assert_eq!(cursor, 0, "what was read is gone");
+        // One that leaves none has more behind it.
+        buffer.filled(MIN_READ);
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), 3 * MIN_READ);
+        buffer.filled(3 * MIN_READ);
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), 12 * MIN_READ);
+        assert_eq!(buffer.unread(0).len(), 4 * MIN_READ);
+        // A limit is a limit, but there is always room for a read until it is reached.
+        buffer.filled(12 * MIN_READ);
+        assert_eq!(buffer.space(&mut cursor, 20 * MIN_READ).len(), 4 * MIN_READ);
+        buffer.filled(4 * MIN_READ);
+        assert_eq!(buffer.space(&mut cursor, 20 * MIN_READ).len(), 0);
+        // A message of the same length is read at once next time.
+        buffer.message_done();
+        cursor = 20 * MIN_READ;
+        buffer.trim(&mut cursor);
+        assert_eq!((cursor, buffer.bytes.len()), (0, 0));
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), 21 * MIN_READ);
+    }
+
+    #[test]
+    fn room_grows_by_so_much_at_a_time_and_what_waits_is_not_given_back() {
+        let (mut buffer, mut cursor) = (ReadBuffer::default(), 0);
+        let mut total = 0;
+        loop {
+            let room = buffer.space(&mut cursor, usize::MAX).len();
+            assert!(room <= MAX_READ);
+            buffer.filled(room);
+            total += room;
+            if total > 3 * MAX_READ {
+                break;
+            }
+        }
+        assert_eq!(buffer.unread(0).len(), total);
+        cursor = total - 1;
+        buffer.trim(&mut cursor);
+        assert_eq!((buffer.unread(cursor).len(), cursor), (1, total - 1), "a byte waits");
+        // However long a message was, the first read of the next has so much room and no more.
+        buffer.message_done();
+        cursor = total;
+        buffer.trim(&mut cursor);
+        assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), MOST_ROOM);
+    }
+}

@@ -256,6 +256,16 @@ pub(crate) fn post(headers: &str, body: &str) -> String {
     )
 }
 
+/// The header that names a session.
+pub(crate) fn session(id: &str) -> String {
+    format!("Mcp-Session-Id: {id}\r\n")
+}
+
+/// A GET of a session, with more headers.
+pub(crate) fn get(id: &str, more: &str) -> String {
+    format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {id}\r\n{more}\r\n")
+}
+
 /// A modern request with the headers that repeat it.
 pub(crate) fn modern(id: u32, method: &str, params: &str) -> (String, String) {
     let name = serde_json::from_str::<serde_json::Value>(&format!("{{{params}}}")).unwrap();

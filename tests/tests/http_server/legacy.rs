@@ -4,17 +4,9 @@ use std::time::Duration;
 
 use windlass::model::Tool;
 
-use crate::guest::{House, body, header, ids, initialize, messages, post, status};
+use crate::guest::{House, body, get, header, ids, initialize, messages, post, session, status};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"slow","arguments":{}}}"#;
-
-fn session(id: &str) -> String {
-    format!("Mcp-Session-Id: {id}\r\n")
-}
-
-fn get(id: &str, more: &str) -> String {
-    format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nMcp-Session-Id: {id}\r\n{more}\r\n")
-}
 
 #[test]
 fn a_session_from_its_beginning_to_its_end() {

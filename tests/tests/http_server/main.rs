@@ -3,7 +3,10 @@
 mod bad_clients;
 mod crowds;
 mod guest;
+mod headers;
+mod lasting;
 mod legacy;
 mod modern;
 mod moving;
 mod refusing;
+mod standalone;

@@ -13,6 +13,7 @@ mod server_legacy;
 mod server_malformed;
 mod server_modern;
 mod server_notices;
+mod server_rounds;
 
 use windlass_sim::{Party, assert_transcript_file};
 
