@@ -1,17 +1,19 @@
-//! A busy session in every weather: the seed decides everything, every call completes once, and nothing is left.
+//! A busy session in every weather: the seed decides everything, every call completes once, with what was asked for, and
+//! nothing is left.
 
 mod common;
 
 use std::time::Duration;
 
-use windlass::CallError;
 use windlass::client::CallOptions;
 use windlass::model::{
-    CallTool, EmptyParams, GetPrompt, GetPromptParams, ListTools, PaginatedParams, Ping, ReadResource,
+    CallTool, CallToolParams, EmptyParams, GetPrompt, GetPromptParams, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter, Tool,
 };
+use windlass::{CallError, Json};
 use windlass_sim::{InputAnswer, Random, SimClient, SimServer, Weather, handler};
 
+use common::laws::{Held, assert_obeyed};
 use common::{Sim, answer_to, client_config, legacy_config, registry, server_config, tool};
 
 /// What a session came to.
@@ -43,8 +45,9 @@ fn busy_session(seed: u64, weather: Weather, legacy: bool) -> Summary {
         _ => InputAnswer::Now(Ok(answer_to(request))),
     });
     assert!(sim.run_until(|sim| sim.client.peer().is_some()), "{}", sim.transcript());
+    let mut expected = Vec::new();
     for step in 0..40 {
-        act(&mut sim, &mut random, step);
+        expected.extend(act(&mut sim, &mut random, step));
         sim.run_for(Duration::from_millis(random.between(0, 3000)));
     }
     // Some calls are open when the end comes.
@@ -56,33 +59,86 @@ fn busy_session(seed: u64, weather: Weather, legacy: bool) -> Summary {
     sim.run_until_idle();
     assert!(sim.client.closed().is_some() && sim.server.closed().is_some(), "{}", sim.transcript());
     sim.assert_nothing_left();
+    // Whoever is closed has nothing to say and nothing to wait for.
+    let (over, length) = (sim.now(), sim.transcript().len());
+    sim.run_for(Duration::from_secs(3600));
+    assert_eq!(sim.transcript().len(), length, "something is said after the end:\n{}", sim.transcript());
+    sim.run_until_idle();
+    assert_eq!(sim.now(), over + Duration::from_secs(3600), "somebody is woken after the end");
+    assert_obeyed(sim.transcript(), Held::Both);
+    for (call, expected) in expected {
+        check(&sim, call, &expected);
+    }
     summary(&sim)
 }
 
-fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) {
+/// What a call has to come to, if it comes to a result.
+enum Expected {
+    /// A text that is in no other result.
+    Text(String),
+    /// One of the texts of a tool that asks its user, who may decline.
+    OneOf(&'static [&'static str]),
+    /// Three steps of progress, or fewer if the call does not get that far, and a text.
+    Steps,
+    /// What a method says, of which the calls do not differ.
+    Member(&'static str),
+}
+
+/// A call that has a result has its own.
+fn check(sim: &Sim<SimClient, SimServer>, call: u64, expected: &Expected) {
+    let updates = sim.client.updates(call);
+    let steps = matches!(expected, Expected::Steps);
+    for (update, step) in updates.iter().zip(1..) {
+        let said = format!(r#""progress":{step},"total":3"#);
+        assert!(steps && update.starts_with("progress ") && update.contains(&said), "call {call}: {updates:?}");
+    }
+    assert!(updates.len() <= 3, "call {call}: {updates:?}");
+    let Some(Ok(result)) = sim.client.outcome(call) else { return };
+    let result = result.as_str();
+    let is_right = match expected {
+        Expected::Text(text) => result.contains(text),
+        Expected::OneOf(texts) => texts.iter().any(|text| result.contains(text)),
+        Expected::Steps => updates.len() == 3 && result.contains("three steps"),
+        Expected::Member(member) => result.contains(member),
+    };
+    assert!(is_right, "call {call} has another's result {result}:\n{}", sim.transcript());
+}
+
+/// Does one thing that may happen at any time. If it is a call, says what is to come of it.
+fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) -> Option<(u64, Expected)> {
     let slow = CallOptions::new().idle_timeout(Duration::from_secs(90));
-    let accepted = match random.between(0, 13) {
-        0 | 1 => sim.client.call::<CallTool>(&tool("echo")),
-        2 => sim.client.call::<CallTool>(&tool("slow")),
-        3 => sim.client.call_with::<CallTool>(&tool("slow"), &slow),
-        4 => sim.client.call::<CallTool>(&tool("steps")),
-        5 => sim.client.call::<CallTool>(&tool("ask")),
-        6 => sim.client.call::<CallTool>(&tool("ask-twice")),
-        7 => sim.client.call::<ListTools>(&PaginatedParams::new()),
-        8 => sim.client.call::<ReadResource>(&ReadResourceParams::new("file:///a.txt")),
-        9 => sim.client.call::<GetPrompt>(&GetPromptParams::new("greet").with_argument("name", "Ada")),
-        10 => sim.client.call::<Ping>(&EmptyParams::new()),
+    let mark = format!("step {step} of {}", random.next());
+    let marked = CallToolParams::new("echo").with_arguments(Json::from(serde_json::json!({ "mark": mark })));
+    let (accepted, expected) = match random.between(0, 13) {
+        0 | 1 => (sim.client.call::<CallTool>(&marked), Expected::Text(mark)),
+        2 => (sim.client.call::<CallTool>(&tool("slow")), Expected::OneOf(&[])),
+        3 => (sim.client.call_with::<CallTool>(&tool("slow"), &slow), Expected::Text("at last".into())),
+        4 => (sim.client.call::<CallTool>(&tool("steps")), Expected::Steps),
+        5 => (sim.client.call::<CallTool>(&tool("ask")), Expected::OneOf(&["accept: ", "could not answer"])),
+        6 => (sim.client.call::<CallTool>(&tool("ask-twice")), Expected::OneOf(&["Ada\\\"} {", "could not answer"])),
+        7 => (sim.client.call::<ListTools>(&PaginatedParams::new()), Expected::Member(r#""tools":[{"name":"echo""#)),
+        8 => {
+            let params = ReadResourceParams::new(format!("file:///notes/{step}"));
+            (sim.client.call::<ReadResource>(&params), Expected::Text(format!("note {step}\"")))
+        }
+        9 => {
+            let params = GetPromptParams::new("greet").with_argument("name", mark.clone());
+            (sim.client.call::<GetPrompt>(&params), Expected::Text(format!("Greet {mark}")))
+        }
+        10 => (sim.client.call::<Ping>(&EmptyParams::new()), Expected::Member("{")),
         11 => {
             let uris = vec!["file:///a.txt".to_owned()];
             let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(uris);
-            sim.client.listen(filter)
+            let accepted = sim.client.listen(filter);
+            assert!(accepted.is_ok(), "{accepted:?}");
+            return None;
         }
         12 => {
             let open = sim.client.open_calls();
             if !open.is_empty() {
                 sim.client.cancel(*random.choose(&open), "not wanted any more");
             }
-            return;
+            return None;
         }
         _ => {
             let machine = sim.server.machine();
@@ -92,10 +148,11 @@ fn act(sim: &mut Sim<SimClient, SimServer>, random: &mut Random, step: u32) {
                 handler(|_| Ok(windlass::model::CallToolResult::text("new").into())),
             );
             machine.resource_updated("file:///a.txt");
-            return;
+            return None;
         }
     };
-    assert!(accepted.is_ok(), "{accepted:?}");
+    let call = accepted.unwrap_or_else(|why| panic!("{why:?}:\n{}", sim.transcript()));
+    Some((call, expected))
 }
 
 /// Counts how the calls ended. That each ended once is asserted by the client itself.

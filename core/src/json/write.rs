@@ -479,6 +479,92 @@ mod tests {
         assert!(write_json(&mut Vec::new(), &BTreeMap::from([(Some(true), 1)])).is_err());
     }
 
+    /// One of every kind of value that serde knows.
+    struct Every;
+
+    #[derive(Serialize)]
+    struct Unit;
+
+    #[derive(Serialize)]
+    struct Newtype(i8);
+
+    #[derive(Serialize)]
+    struct Tuple(i16, u16);
+
+    /// Bytes, which serde's own types write as sequences.
+    struct Bytes(&'static [u8]);
+
+    impl Serialize for Bytes {
+        fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bytes(self.0)
+        }
+    }
+
+    impl Every {
+        fn each(mut meet: impl FnMut(&dyn Fn(&mut Vec<u8>, bool) -> Result<(), Error>, &str)) {
+            macro_rules! meet {
+                ($($value:expr => $text:expr),+ $(,)?) => {
+                    $(meet(
+                        &|out, raw| if raw { write_json(out, &Forged($value)) } else { write_json(out, &$value) },
+                        $text,
+                    );)+
+                };
+            }
+            meet! {
+                true => "true", false => "false", -1_i8 => "-1", -2_i16 => "-2", -3_i32 => "-3", -4_i64 => "-4",
+                -5_i128 => "-5", 1_u8 => "1", 2_u16 => "2", 3_u32 => "3", 4_u64 => "4", 5_u128 => "5",
+                0.5_f32 => "0.5", 1.0_f64 => "1.0", f32::INFINITY => "null", f64::NEG_INFINITY => "null",
+                '\n' => r#""\n""#, Bytes(&[1, 2]) => "[1,2]", Bytes(&[]) => "[]", None::<u8> => "null",
+                Some(3) => "3", () => "null", Unit => "null", Newtype(-7) => "-7", Tuple(8, 9) => "[8,9]",
+                Shape::Unit => r#""Unit""#, Shape::Newtype(1) => r#"{"Newtype":1}"#,
+                Shape::Tuple(1, 2) => r#"{"Tuple":[1,2]}"#,
+                Shape::Struct { a: Some(true), b: 'b' } => r#"{"Struct":{"a":true,"b":"b"}}"#,
+                [1, 2].as_slice() => "[1,2]", (1, "a") => r#"[1,"a"]"#,
+                BTreeMap::from([(-1, 2), (3, 4)]) => r#"{"-1":2,"3":4}"#, format_args!("{}\"", 1) => r#""1\"""#,
+            }
+        }
+    }
+
+    /// Something that is no text in the guise of a raw value.
+    struct Forged<V>(V);
+
+    impl<V: Serialize> Serialize for Forged<V> {
+        fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+            ser::SerializeStruct::serialize_field(&mut raw, RAW_VALUE, &self.0)?;
+            ser::SerializeStruct::end(raw)
+        }
+    }
+
+    #[test]
+    fn every_kind_of_value_has_its_text() {
+        Every::each(|write, text| {
+            let mut out = Vec::new();
+            write(&mut out, false).unwrap();
+            assert_eq!(core::str::from_utf8(&out), Ok(text));
+        });
+    }
+
+    #[test]
+    fn a_raw_value_holds_text_and_nothing_else() {
+        assert_eq!(written(&Forged("[1, 2]")), "[1, 2]");
+        Every::each(|write, text| {
+            let mut out = Vec::new();
+            assert!(write(&mut out, true).is_err(), "{text}");
+            assert!(out.is_empty(), "{text}");
+        });
+    }
+
+    #[test]
+    fn the_keys_of_a_map_are_texts() {
+        for value in [true, false] {
+            assert!(write_json(&mut Vec::new(), &BTreeMap::from([(value, 1)])).is_err());
+        }
+        assert!(write_json(&mut Vec::new(), &BTreeMap::from([((), 1)])).is_err());
+        assert!(write_json(&mut Vec::new(), &BTreeMap::from([([1, 2], 1)])).is_err());
+        assert_eq!(written(&BTreeMap::from([('"', 1)])), r#"{"\"":1}"#);
+    }
+
     #[test]
     fn raw_json_passes_through_as_it_is() {
         let text = r#"{ "b" : 1.0, "a":[ 1 ] }"#;

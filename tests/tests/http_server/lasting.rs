@@ -122,7 +122,9 @@ fn a_reader_that_never_catches_up_is_kept_and_loses_nothing() {
     let all = String::from_utf8(taken).unwrap();
     let steps: Vec<f64> = messages(&all)
         .iter()
-        .filter_map(|message| serde_json::from_str::<serde_json::Value>(message).unwrap()["params"]["progress"].as_f64())
+        .filter_map(|message| {
+            serde_json::from_str::<serde_json::Value>(message).unwrap()["params"]["progress"].as_f64()
+        })
         .collect();
     assert!(steps.iter().copied().eq((1..=3000).map(f64::from)), "{} steps", steps.len());
     assert!(all.contains(r#""id":2,"result""#) && all.ends_with("0\r\n\r\n"));

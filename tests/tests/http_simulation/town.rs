@@ -127,10 +127,27 @@ impl Town {
             for call in 1..=self.sim[client].calls() {
                 let outcome = self.outcome(client, call);
                 let outcome = outcome.unwrap_or_else(|| panic!("call {call} is open:\n{}", self.sim.transcript()));
+                self.check_updates(client, call, outcome.is_ok());
                 counts[usize::from(outcome.is_err())] += 1;
             }
         }
         counts
+    }
+
+    /// Progress goes forward, reaches only who asked for it, and is complete when the answer is there.
+    #[track_caller]
+    fn check_updates(&self, client: SimClientId, call: u64, is_answered: bool) {
+        let Some(expected) = self.expected.get(&(client, call)).filter(|_| !self.spoilt.contains(&client)) else {
+            return;
+        };
+        let updates = self.sim[client].updates(call);
+        for (update, step) in updates.iter().zip(1..) {
+            let said = format!(r#""progress":{step},"total":3"#);
+            assert!(update.starts_with("progress ") && update.contains(&said), "call {call}: {updates:?}");
+        }
+        let most = if expected.starts_with("steps ") { 3 } else { 0 };
+        assert!(updates.len() <= most, "call {call}: {updates:?}\n{}", self.sim.transcript());
+        assert!(!is_answered || updates.len() == most, "call {call}: {updates:?}\n{}", self.sim.transcript());
     }
 
     /// Closes every client, waits until all is quiet, and sees that nothing is left.

@@ -148,10 +148,8 @@ fn everything_that_can_be_asked_for_in_the_modern_era() {
     let (method, params) = &ways("both")[0];
     let half = format!(r#"{params},"inputResponses":{{"who":{{"action":"accept"}}}}"#);
     say(&mut sim, &modern_with(EVERYTHING, 90, method, &half));
-    let rest = format!(
-        r#"{params},"inputResponses":{{"where":{{"roots":[]}}}},"requestState":"{}""#,
-        request_state(&sim)
-    );
+    let rest =
+        format!(r#"{params},"inputResponses":{{"where":{{"roots":[]}}}},"requestState":"{}""#, request_state(&sim));
     say(&mut sim, &modern_with(EVERYTHING, 91, method, &rest));
     end_and_expect(&mut sim, "server_rounds_modern_everything");
 }

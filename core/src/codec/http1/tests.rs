@@ -284,3 +284,48 @@ fn no_byte_of_a_body_waits() {
     }
     assert_eq!(decoder.next(b"").unwrap(), (0, None));
 }
+
+#[test]
+fn every_status_in_common_use_has_words_of_its_own() {
+    let known = [
+        (100, "Continue"),
+        (101, "Switching Protocols"),
+        (200, "OK"),
+        (201, "Created"),
+        (202, "Accepted"),
+        (204, "No Content"),
+        (301, "Moved Permanently"),
+        (302, "Found"),
+        (303, "See Other"),
+        (304, "Not Modified"),
+        (307, "Temporary Redirect"),
+        (308, "Permanent Redirect"),
+        (400, "Bad Request"),
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
+        (404, "Not Found"),
+        (405, "Method Not Allowed"),
+        (406, "Not Acceptable"),
+        (408, "Request Timeout"),
+        (409, "Conflict"),
+        (411, "Length Required"),
+        (413, "Content Too Large"),
+        (414, "URI Too Long"),
+        (415, "Unsupported Media Type"),
+        (417, "Expectation Failed"),
+        (421, "Misdirected Request"),
+        (422, "Unprocessable Content"),
+        (426, "Upgrade Required"),
+        (429, "Too Many Requests"),
+        (431, "Request Header Fields Too Large"),
+        (500, "Internal Server Error"),
+        (501, "Not Implemented"),
+        (502, "Bad Gateway"),
+        (503, "Service Unavailable"),
+        (504, "Gateway Timeout"),
+        (505, "HTTP Version Not Supported"),
+    ];
+    let said: Vec<_> =
+        (0..1000).map(|status| (status, reason_phrase(status))).filter(|(_, words)| !words.is_empty()).collect();
+    assert_eq!(said, known);
+}
