@@ -19,6 +19,8 @@ pub(crate) struct House {
     /// Handlers of the tool `slow`, which answer when they are told to.
     pub(crate) slow: Vec<ReplyTo>,
     pub(crate) cancelled: Vec<RequestKey>,
+    /// The notifications that came.
+    pub(crate) told: Vec<String>,
     pub(crate) closed: bool,
     /// What each connection has written so far.
     written: BTreeMap<ConnId, Vec<u8>>,
@@ -41,8 +43,13 @@ impl House {
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut HttpServerConfig)) -> Self {
+        Self::with_both(|_, http| change(http))
+    }
+
+    pub(crate) fn with_both(change: impl FnOnce(&mut ServerConfig, &mut HttpServerConfig)) -> Self {
+        let mut config = ServerConfig::new(Implementation::new("house", "1"));
         let mut http = HttpServerConfig::on_loopback();
-        change(&mut http);
+        change(&mut config, &mut http);
         let mut registry = Registry::new();
         registry.add_tool(Tool::without_arguments("echo"), "echo");
         registry.add_tool(Tool::without_arguments("slow"), "slow");
@@ -50,13 +57,13 @@ impl House {
         let schema = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"size":{"type":"integer","x-mcp-header":"Size"}}}"#;
         registry.add_tool(Tool::new("mirrored", Json::parse(schema).unwrap()), "echo");
         registry.add_resource(Resource::new("test://one", "one"), "resource");
-        let config = ServerConfig::new(Implementation::new("house", "1"));
         let now = Instant::ZERO;
         Self {
             server: HttpServer::new(config, http, registry, &Seed::from_number(7), now),
             now,
             slow: Vec::new(),
             cancelled: Vec::new(),
+            told: Vec::new(),
             closed: false,
             written: BTreeMap::new(),
             gone: Vec::new(),
@@ -136,6 +143,10 @@ impl House {
                         }
                         ServerEvent::Cancelled(key) => {
                             self.cancelled.push(key);
+                            continue;
+                        }
+                        ServerEvent::Notification { method, .. } => {
+                            self.told.push(method.into_owned());
                             continue;
                         }
                         ServerEvent::Closed(_) => {

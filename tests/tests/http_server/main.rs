@@ -2,6 +2,7 @@
 
 mod bad_clients;
 mod crowds;
+mod edges;
 mod guest;
 mod headers;
 mod lasting;
