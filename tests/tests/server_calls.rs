@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use windlass::client::{CallId, CallOptions};
+use windlass::link::AnyServer;
+use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{
     CreateMessage, CreateMessageParams, Elicit, ElicitFormParams, EmptyParams, Implementation, ListRoots,
@@ -208,4 +210,74 @@ fn a_server_is_not_idle_while_something_waits_for_its_program() {
     assert!(matches!(desk.server.poll(), Output::Idle { .. }) && !desk.server.is_idle());
     assert_eq!(desk.says(), [r#"{"jsonrpc":"2.0","id":8,"result":{}}"#]);
     assert!(desk.server.is_idle());
+}
+
+#[test]
+fn what_cannot_be_written_is_refused() {
+    let mut desk = Desk::new("{}", |_| ());
+    let unwritable = std::collections::BTreeMap::from([((), 1)]);
+    let refused = desk.server.call_raw("x/y", &unwritable, &CallOptions::new(), 9, desk.now).unwrap_err();
+    assert!(matches!(refused.why, SendError::Unencodable(_)), "{:?}", refused.why);
+    assert_eq!(refused.token, 9, "the caller gets its token back");
+    assert_eq!(desk.says(), Vec::<String>::new());
+    assert!(desk.server.is_idle());
+    // The next call is not affected.
+    desk.call::<Ping>(&EmptyParams::new(), 1).unwrap();
+    assert_eq!(desk.says(), [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#]);
+}
+
+#[test]
+fn a_driver_is_told_whether_there_is_something_to_do() {
+    let mut desk = Desk::new("{}", |_| ());
+    assert!(desk.server.reads(desk.conn) && !desk.server.is_over());
+    assert!(!desk.server.takes_connections());
+    assert_eq!(desk.server.next_to_move(), None, "there is one connection to look at");
+    desk.server.close(desk.now);
+    desk.says();
+    assert!(desk.server.is_over() && !desk.server.reads(desk.conn));
+    assert!(desk.server.read_buf(desk.conn).is_empty());
+    assert_eq!(desk.call::<Ping>(&EmptyParams::new(), 1), Err(SendError::Closed));
+}
+
+#[test]
+fn a_client_that_does_not_take_the_last_words_is_left() {
+    let mut desk = Desk::new("{}", |_| ());
+    desk.hears(r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#);
+    desk.server.close(desk.now);
+    assert!(matches!(desk.server.poll(), Output::Idle { deadline: Some(_) }), "it wants to say that this is over");
+    assert!(!desk.server.write_buf(desk.conn).is_empty() && !desk.server.is_over());
+    desk.now = desk.now + Duration::from_millis(499);
+    desk.server.handle_timeout(desk.now);
+    assert!(matches!(desk.server.poll(), Output::Idle { .. }));
+    desk.now = desk.now + Duration::from_millis(1);
+    desk.server.handle_timeout(desk.now);
+    assert!(matches!(desk.server.poll(), Output::Close(_)));
+    assert!(matches!(desk.server.poll(), Output::Event(ServerEvent::Closed(_))));
+    assert!(desk.server.is_over() && desk.server.write_buf(desk.conn).is_empty());
+}
+
+#[test]
+fn any_server_does_what_its_kind_can() {
+    let config = || ServerConfig::new(Implementation::new("any", "1"));
+    let seed = Seed::from_number(1);
+    let stdio = StdioServer::new(config(), Registry::new(), &seed, Instant::ZERO);
+    let mut stdio: AnyServer<u32, ()> = stdio.into();
+    assert_eq!(stdio.accept(Instant::ZERO), None, "it has its stream");
+    assert!(!stdio.takes_connections() && !stdio.is_over());
+    let Output::Open { conn, .. } = stdio.poll() else { panic!("it opens its stream first") };
+    assert!(stdio.reads(conn));
+    stdio.close(Instant::ZERO);
+    while !matches!(stdio.poll(), Output::Idle { .. }) {}
+    assert!(stdio.is_over() && stdio.is_idle());
+
+    let http = HttpServer::new(config(), HttpServerConfig::on_loopback(), Registry::new(), &seed, Instant::ZERO);
+    let mut http: AnyServer<u32, ()> = http.into();
+    assert!(http.takes_connections());
+    let conn = http.accept(Instant::ZERO).unwrap();
+    assert!(http.reads(conn));
+    let call = http.call_raw("ping", &EmptyParams::new(), &CallOptions::new(), 5, Instant::ZERO);
+    assert!(call.is_err_and(|refused| refused.why == SendError::NotReady && refused.token == 5), "it has many clients");
+    http.close(Instant::ZERO);
+    while !matches!(http.poll(), Output::Idle { .. }) {}
+    assert!(http.is_over() && !http.takes_connections() && !http.reads(conn));
 }

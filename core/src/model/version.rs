@@ -200,4 +200,36 @@ mod tests {
         assert_eq!(ProtocolVersion::parse(""), None);
         assert_eq!(ProtocolVersion::parse("2026-07-28 "), None);
     }
+
+    #[test]
+    fn what_each_revision_has() {
+        let table: [(fn(ProtocolVersion) -> bool, [u8; 5]); 19] = [
+            (ProtocolVersion::allows_batches, [1, 1, 0, 0, 0]),
+            (ProtocolVersion::requires_id_in_errors, [1, 1, 1, 0, 0]),
+            (ProtocolVersion::has_completions_capability, [0, 1, 1, 1, 1]),
+            (ProtocolVersion::has_audio, [0, 1, 1, 1, 1]),
+            (ProtocolVersion::has_tool_annotations, [0, 1, 1, 1, 1]),
+            (ProtocolVersion::has_progress_message, [0, 1, 1, 1, 1]),
+            (ProtocolVersion::has_structured_output, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_elicitation, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_resource_links, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_titles, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_version_header, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_url_elicitation, [0, 0, 0, 1, 1]),
+            (ProtocolVersion::has_icons, [0, 0, 0, 1, 1]),
+            (ProtocolVersion::has_sampling_tools, [0, 0, 0, 1, 1]),
+            (ProtocolVersion::has_core_tasks, [0, 0, 0, 1, 0]),
+            (ProtocolVersion::has_extensions, [0, 0, 0, 0, 1]),
+            (ProtocolVersion::has_result_type, [0, 0, 0, 0, 1]),
+            (ProtocolVersion::has_caching, [0, 0, 0, 0, 1]),
+            (ProtocolVersion::has_resource_not_found_code, [1, 1, 1, 1, 0]),
+        ];
+        for (row, (has, expected)) in table.iter().enumerate() {
+            assert_eq!(ProtocolVersion::ALL.map(|version| u8::from(has(version))), *expected, "row {row}");
+        }
+        assert_eq!(
+            ProtocolVersion::ALL.map(ProtocolVersion::allows_any_structured_content),
+            [false, false, false, false, true]
+        );
+    }
 }

@@ -239,6 +239,7 @@ impl Talk {
         self.open(conn);
         while let (false, Some(wire)) = (bytes.is_empty(), self.wires.get(&conn)) {
             let id = wire.id;
+            assert!(self.client.reads(id), "the client stopped reading");
             let room = self.client.read_buf(id);
             let count = room.len().min(bytes.len()).min(self.chunk);
             assert!(count > 0, "the client stopped reading");

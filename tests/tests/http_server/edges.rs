@@ -161,8 +161,10 @@ fn updates_of_resources_go_to_who_subscribed() {
         house.read(conn);
         conn
     };
-    let (listening, other) =
-        (modern_listener(r#"{"resourceSubscriptions":["test://one"]}"#), modern_listener(r#"{"toolsListChanged":true}"#));
+    let (listening, other) = (
+        modern_listener(r#"{"resourceSubscriptions":["test://one"]}"#),
+        modern_listener(r#"{"toolsListChanged":true}"#),
+    );
     house.server.resource_updated("test://one");
     house.server.resource_updated("test://two");
     house.settle();
@@ -277,7 +279,8 @@ fn notifications_of_clients_reach_the_program_and_answers_to_nothing_do_not() {
     }
     assert_eq!(house.told, [r#"notifications/roots/list_changed"#]);
     let (headers, _) = modern(1, "notifications/x", "");
-    let answer = house.post(&headers, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{{META}}}}}"#));
+    let answer =
+        house.post(&headers, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{{META}}}}}"#));
     assert_eq!(status(&answer), 202, "{answer}");
     assert_eq!(house.told[1..], ["notifications/x"]);
     assert!(house.server.is_idle());

@@ -92,7 +92,9 @@ impl House {
     pub(crate) fn write<'a>(&mut self, conn: ConnId, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while !rest.is_empty() {
+            let reads = self.server.reads(conn);
             let space = self.server.read_buf(conn);
+            assert_eq!(reads, !space.is_empty(), "a driver is told whether there is room");
             let count = rest.len().min(space.len()).min(self.chunk);
             if count == 0 {
                 return rest;

@@ -1,6 +1,8 @@
 //! What a GET begins: the stream for what belongs to no request, which a client of the legacy era may leave and come
 //! back to.
 
+use std::time::Duration;
+
 use windlass::ConnId;
 use windlass::model::Tool;
 
@@ -12,6 +14,14 @@ fn listen(house: &mut House, id: &str, more: &str) -> ConnId {
     let conn = house.connect();
     house.write(conn, get(id, more).as_bytes());
     conn
+}
+
+/// The client goes away, and the server finds out.
+fn leave(house: &mut House, conn: ConnId) {
+    house.hang_up(conn);
+    house.wait(Duration::from_millis(25));
+    house.wait(Duration::from_millis(50));
+    assert!(!house.is_open(conn));
 }
 
 /// Something that belongs to no request: a tool is there that was not.
@@ -42,7 +52,7 @@ fn who_left_it_is_told_what_it_missed_and_nothing_twice() {
     let begun = house.read(conn);
     let seen = ids(&begun);
     assert_eq!(messages(&begun).len(), 1, "{begun}");
-    house.hang_up(conn);
+    leave(&mut house, conn);
     change(&mut house, "second");
     change(&mut house, "third");
     // From an event on.
@@ -51,14 +61,19 @@ fn who_left_it_is_told_what_it_missed_and_nothing_twice() {
     assert_eq!(messages(&resumed).len(), 2, "{resumed}");
     assert!(!resumed.ends_with("0\r\n\r\n"), "it stays open: {resumed}");
     // From wherever it was, without an event: all has been sent.
-    house.hang_up(conn);
+    leave(&mut house, conn);
     let conn = listen(&mut house, &id, "");
     assert!(messages(&house.read(conn)).is_empty(), "what was resumed is not told again");
+    // What comes next while nobody listens is not lost, and what comes while somebody does is told at once.
+    leave(&mut house, conn);
     change(&mut house, "fourth");
+    let conn = listen(&mut house, &id, "");
+    assert_eq!(messages(&house.read(conn)).len(), 1);
+    change(&mut house, "fifth");
     assert_eq!(messages(&house.read(conn)).len(), 1);
     // From the beginning, if the client says so.
     let conn = listen(&mut house, &id, &format!("Last-Event-ID: {}\r\n", seen[0]));
-    assert_eq!(messages(&house.read(conn)).len(), 4);
+    assert_eq!(messages(&house.read(conn)).len(), 5);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod common;
 mod client_legacy;
 mod client_modern;
 mod negotiation;
+mod server_edges;
 mod server_legacy;
 mod server_malformed;
 mod server_modern;
