@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod client_asked;
 mod client_legacy;
 mod client_modern;
 mod negotiation;
