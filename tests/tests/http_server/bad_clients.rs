@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use windlass::{ConnError, ConnErrorKind, Machine};
+
 use crate::guest::{House, body, modern, post, status};
 
 #[test]
@@ -127,4 +129,17 @@ fn too_many_connections_are_closed() {
     house.answer_slow();
     let fourth = house.connect();
     assert!(!house.is_open(busy[0]) && house.is_open(busy[1]) && house.is_open(fourth), "one that is idle makes room");
+}
+
+#[test]
+fn a_connection_is_closed_once_however_often_it_breaks() {
+    let mut house = House::with(|config| config.connections = 1);
+    let conns = [house.server.accept(house.now), house.server.accept(house.now)];
+    for conn in [conns[0], conns[0], conns[1]] {
+        let why = ConnError::new(ConnErrorKind::Broken, "reset");
+        house.server.conn_failed(conn, why, house.now);
+    }
+    house.settle();
+    house.gone.sort();
+    assert_eq!(house.gone, conns);
 }

@@ -149,14 +149,10 @@ impl Front {
 
     /// The client is gone, or there is no use in going on with it.
     pub(super) fn close(&mut self, conn: ConnId) {
-        self.lost(conn);
-        self.done.push_back(conn);
-    }
-
-    /// The connection is gone.
-    fn lost(&mut self, conn: ConnId) {
+        // It may have been closed before, while the driver did not ask.
         let Some(connection) = self.connections.remove(&conn) else { return };
         self.memory.recount(connection.counted, 0);
+        self.done.push_back(conn);
         if let Some(armed) = connection.armed {
             self.timers.remove(&(armed, conn));
         }
