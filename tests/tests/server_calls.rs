@@ -162,9 +162,9 @@ fn calls_beyond_the_limit_are_refused_and_waiting_ones_time_out() {
     assert!(desk.server.is_idle());
     desk.rest();
     // With a timeout of its own, or with none.
-    let shorter = CallOptions::new().timeout(Duration::from_secs(2));
+    let shorter = CallOptions::new().idle_timeout(Duration::from_secs(2));
     desk.server.call::<ListRoots>(&ListRootsParams::default(), &shorter, 4, desk.now).unwrap();
-    let never = CallOptions::new().timeout(Duration::ZERO);
+    let never = CallOptions::new().idle_timeout(Duration::ZERO);
     desk.server.call::<ListRoots>(&ListRootsParams::default(), &never, 5, desk.now).unwrap();
     desk.says();
     desk.pass(Duration::from_secs(2));

@@ -124,7 +124,7 @@ impl ServerCore {
     pub(crate) fn accept(&self, wire: Wire) {
         let mut shared = self.shared();
         let now = shared.hub.now();
-        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept(wire.client(), now), &mut shared.hub.wires) {
+        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
             wires.insert(conn, wire);
         }
     }

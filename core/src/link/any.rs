@@ -237,7 +237,13 @@ impl<T, H: Clone> AnyServer<T, H> {
 
     /// A client has connected. A server on a stream of its own has no use for another.
     #[cfg(feature = "http")]
-    pub fn accept(&mut self, client: Option<core::net::IpAddr>, now: Instant) -> Option<ConnId> {
+    pub fn accept(&mut self, now: Instant) -> Option<ConnId> {
+        self.accept_from(None, now)
+    }
+
+    /// The same, where it is known whose connection it is.
+    #[cfg(feature = "http")]
+    pub fn accept_from(&mut self, client: Option<core::net::IpAddr>, now: Instant) -> Option<ConnId> {
         match self {
             Self::Stdio(_) => None,
             Self::Http(server) => Some(server.accept_from(client, now)),

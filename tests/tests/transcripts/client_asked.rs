@@ -10,9 +10,9 @@ use windlass_sim::{InputAnswer, Script, SimClient};
 use crate::close_and_expect;
 use crate::common::{Sim, client_config, legacy_client_with, legacy_config, modern_client_with, tell, tool};
 
-const FORM: &str = r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
-const VISIT: &str =
-    r#"{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a.example","elicitationId":"e"}}"#;
+const FORM: &str =
+    r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
+const VISIT: &str = r#"{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a.example","elicitationId":"e"}}"#;
 const ODD: &str = r#"{"method":"elicitation/create","params":{"mode":"odd","message":"m"}}"#;
 const SAMPLE: &str = r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#;
 const SAMPLE_WITH_TOOLS: &str =

@@ -41,7 +41,7 @@ case!(a_canceller_gives_calls_up_from_elsewhere_on_every_server, {
             let canceller = Canceller::new();
             let open: Vec<_> = (0..3)
                 .map(|_| {
-                    let client = client.with_cancel(&canceller).with_timeout(Duration::ZERO);
+                    let client = client.with_cancel(&canceller).with_idle_timeout(Duration::ZERO);
                     start!({ wait!(client.call_tool("never", json!({}))) })
                 })
                 .collect();
@@ -83,7 +83,7 @@ case!(the_only_caller_is_cancelled_by_a_thread_and_by_its_own_callback, {
         let canceller = Canceller::new();
         let (tell, told) = std::sync::mpsc::channel();
         let own = canceller.clone();
-        let calling = client.with_cancel(&canceller).with_timeout(Duration::ZERO).on_progress(move |_| {
+        let calling = client.with_cancel(&canceller).with_idle_timeout(Duration::ZERO).on_progress(move |_| {
             if in_callback {
                 own.cancel();
             }
