@@ -27,6 +27,8 @@ pub(crate) struct ReadBuffer {
     end: usize,
     /// Whether the last read left no room, so that there is probably more.
     full: bool,
+    /// Whether there was no memory for more.
+    starved: bool,
     /// What came since the last message was complete.
     came: usize,
     /// What the last message took: the next is probably as long, and is best read at once.
@@ -38,7 +40,7 @@ pub(crate) struct ReadBuffer {
 pub(crate) type Cursor = usize;
 
 impl ReadBuffer {
-    /// Room to read into. Never empty unless `limit` bytes are already waiting.
+    /// Room to read into. Never empty unless `limit` bytes are already waiting, or there is no memory for more.
     pub(crate) fn space(&mut self, cursor: &mut Cursor, limit: usize) -> &mut [u8] {
         if *cursor > 0 {
             self.bytes.copy_within(*cursor..self.end, 0);
@@ -53,9 +55,17 @@ impl ReadBuffer {
             least.min(limit)
         };
         if wanted > self.bytes.len() {
-            self.bytes.resize(wanted, 0);
+            self.starved = self.bytes.try_reserve_exact(wanted - self.bytes.len()).is_err();
+            if !self.starved {
+                self.bytes.resize(wanted, 0);
+            }
         }
         &mut self.bytes[self.end..]
+    }
+
+    /// Whether there was no memory for what comes next, so that what has come will never be whole.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved && self.end == self.bytes.len()
     }
 
     /// The adapter has read `count` bytes into [`space`](Self::space).

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{ExchangeId, ExchangeOutput, Exchanges, HttpClientConfig};
+use windlass::link::http::{ExchangeId, ExchangeOutput, Exchanges, HttpClientConfig, HttpServer, HttpServerConfig};
+use windlass::link::stdio::StdioServer;
 use windlass::model::{CallTool, CallToolParams, Implementation};
-use windlass::{CallError, Instant};
+use windlass::server::{Registry, ServerConfig};
+use windlass::{CallError, ConnId, Instant, Machine, Output, Seed};
 
 /// Memory of which there is no piece that is longer than this.
 struct Scarce;
@@ -66,8 +68,75 @@ fn outcome(client: &mut Exchanges<u32>) -> Result<usize, CallError> {
     }
 }
 
+/// Tests that are not alone would have each other's memory.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Gives a server what fits, until it takes no more or has all.
+fn feed<M: Machine>(machine: &mut M, conn: ConnId, mut bytes: &[u8], mut poll: impl FnMut(&mut M)) -> usize {
+    while !bytes.is_empty() {
+        let space = machine.read_buf(conn);
+        let count = space.len().min(bytes.len());
+        space[..count].copy_from_slice(&bytes[..count]);
+        if count > 0 {
+            machine.read_done(conn, count, NOW);
+        }
+        poll(machine);
+        if count == 0 && machine.read_buf(conn).is_empty() {
+            break;
+        }
+        bytes = &bytes[count..];
+    }
+    bytes.len()
+}
+
+#[test]
+fn a_line_that_there_is_no_memory_for_is_refused_and_the_next_is_read() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let config = ServerConfig::new(Implementation::new("s", "1"));
+    let mut server: StdioServer<(), ()> = StdioServer::new(config, Registry::new(), &Seed::from_number(1), NOW);
+    let mut conn = None;
+    while let Output::Open { conn: opened, .. } = server.poll() {
+        conn = Some(opened);
+    }
+    let conn = conn.unwrap();
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{{meta},"x":"{}"}}}}"#,
+        "x".repeat(3_000_000)
+    );
+    let short = format!(r#"{{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{{{meta}}}}}"#);
+    let lines = format!("{long}\n{short}\n");
+    LONGEST.store(500_000, Ordering::Relaxed);
+    let unread =
+        feed(&mut server, conn, lines.as_bytes(), |server| while !matches!(server.poll(), Output::Idle { .. }) {});
+    LONGEST.store(usize::MAX, Ordering::Relaxed);
+    assert_eq!(unread, 0);
+    let written = String::from_utf8(server.write_buf(conn).to_vec()).unwrap();
+    let answers: Vec<_> = written.lines().collect();
+    assert_eq!(answers.len(), 2, "{written}");
+    assert!(answers[0].contains("no memory") && answers[0].contains(r#""id":7"#), "{}", answers[0]);
+    assert!(answers[1].contains(r#""id":8"#), "{}", answers[1]);
+}
+
+#[test]
+fn a_request_that_there_is_no_memory_for_is_refused() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let config = ServerConfig::new(Implementation::new("s", "1"));
+    let http = HttpServerConfig::on_loopback();
+    let mut server: HttpServer<(), ()> = HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), NOW);
+    let conn = server.accept(NOW);
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n";
+    let request = format!("{head}Content-Length: 3000000\r\n\r\n{}", "x".repeat(3_000_000));
+    LONGEST.store(500_000, Ordering::Relaxed);
+    feed(&mut server, conn, request.as_bytes(), |server| while !matches!(server.poll(), Output::Idle { .. }) {});
+    LONGEST.store(usize::MAX, Ordering::Relaxed);
+    assert!(server.write_buf(conn).starts_with(b"HTTP/1.1 503 "), "{:?}", server.write_buf(conn));
+}
+
 #[test]
 fn an_answer_that_there_is_no_memory_for_fails_its_call() {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+
     let config = ClientConfig::new(Implementation::new("c", "1"));
     let http = HttpClientConfig::new("http://server/mcp").unwrap();
     let mut client: Exchanges<u32> = Exchanges::new(config, http, NOW);

@@ -111,20 +111,24 @@ impl LineDecoder {
 
     /// No newline yet: remembers how far it looked, and begins to skip when the line cannot fit any more.
     fn wait_for_more(&mut self, rest: &[u8]) -> usize {
-        if let Some(oversized) = &mut self.oversized {
-            oversized.extend(rest);
-            self.scanned = 0;
-            return rest.len();
-        }
         // One byte of grace: the `\r` of a line that just fits.
-        if rest.len() > self.limit + 1 {
-            self.oversized = Some(Box::new(Oversized::of(rest)));
-            self.at_start = false;
-            self.scanned = 0;
-            return rest.len();
+        if self.oversized.is_some() || rest.len() > self.limit + 1 {
+            return self.skip(rest);
         }
         self.scanned = rest.len();
         0
+    }
+
+    /// What has come of a line is dropped, and the rest of it is skipped: it is too long to be kept. Returns how many
+    /// bytes are done with.
+    pub(crate) fn skip(&mut self, rest: &[u8]) -> usize {
+        match &mut self.oversized {
+            Some(oversized) => oversized.extend(rest),
+            none => *none = Some(Box::new(Oversized::of(rest))),
+        }
+        self.at_start = false;
+        self.scanned = 0;
+        rest.len()
     }
 }
 

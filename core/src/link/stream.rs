@@ -214,11 +214,17 @@ impl Reader {
                 Some(Frame::Line(line)) => line,
                 Some(Frame::Oversized(line)) => {
                     self.cursor += consumed;
-                    let detail = alloc::format!("{} bytes, {} are allowed", line.length, limits.message_bytes);
+                    let detail = match line.length > limits.message_bytes as u64 {
+                        true => alloc::format!("{} bytes, {} are allowed", line.length, limits.message_bytes),
+                        false => alloc::format!("{} bytes, and there was no memory for them", line.length),
+                    };
                     return Some(Incoming::Malformed(salvage(&line, Malformed::new(MalformedKind::TooLong, detail))));
                 }
                 None => {
                     self.cursor += consumed;
+                    if inbox.is_starved() {
+                        self.cursor += self.decoder.skip(inbox.unread(self.cursor));
+                    }
                     return self.at_end(inbox, limits);
                 }
             };

@@ -21,11 +21,9 @@ pub(super) const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over. If it is dropped before, so is the connection.
 pub(super) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
-    let mut driver = Driver::<R>::new(driven.clock());
+    let driver = Driver::<R>::new(driven.clock());
     #[cfg(feature = "http")]
-    if driven.is_on_network() {
-        driver.network = Some(Network::new(None));
-    }
+    let driver = Driver { network: driven.is_on_network().then(|| Network::new(None)), ..driver };
     driver.drive(driven, wakeup)
 }
 
@@ -36,8 +34,7 @@ pub(super) fn drive_listening<R: Runtime, D: Turned>(
     wakeup: Arc<Wakeup>,
     listener: HttpListener,
 ) -> impl Future<Output = ()> + Send {
-    let mut driver = Driver::<R>::new(driven.clock());
-    driver.network = Some(Network::new(Some(listener)));
+    let driver = Driver::<R> { network: Some(Network::new(Some(listener))), ..Driver::new(driven.clock()) };
     driver.drive(driven, wakeup)
 }
 
