@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guest = ClientConfig::new(Implementation::new("guest", "1.0.0"));
     let mut guest: Source<HttpClient<Asked>> = Source::http_client(guest, HttpTarget::new(&url)?, clock, 1_000..2_000)?;
 
-    let (mut house_is_open, mut guest_is_here) = (true, true);
-    while house_is_open || guest_is_here {
+    let mut guest_is_here = true;
+    loop {
         // Events borrow from the machine, so what they ask for is done when it is free again.
         let mut orders: Vec<(ReplyTo, CallToolResult)> = Vec::new();
         let of_house = house.drive(poll.registry(), |event| {
@@ -83,6 +83,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let Some(failure) = failure {
             return Err(failure.into());
         }
+        if of_house.finished {
+            return Ok(());
+        }
 
         let now = clock.now();
         let idle = orders.is_empty() && asks.is_empty() && !leaves;
@@ -106,6 +109,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         // When the guest is gone, the house closes.
         if guest_is_here && of_guest.finished {
+            guest_is_here = false;
             house.machine().close(now);
         } else if idle {
             let deadline = [of_house, of_guest].iter().filter_map(|interest| interest.deadline).min();
@@ -115,7 +119,5 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let _ = house.ready(event) || guest.ready(event);
             }
         }
-        (house_is_open, guest_is_here) = (!of_house.finished, !of_guest.finished);
     }
-    Ok(())
 }

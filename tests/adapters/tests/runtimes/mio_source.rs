@@ -137,7 +137,9 @@ fn a_peer_that_always_has_more_to_say_does_not_hold_up_the_loop() {
             while peer.write_all(notifications.as_bytes()).is_ok() {}
         });
         let clock = windlass_host::Clock::new();
-        let config = ClientConfig::new(Implementation::new("loop", "1.0"));
+        let mut config = ClientConfig::new(Implementation::new("loop", "1.0"));
+        // The test has a deadline of its own.
+        config.handshake_timeout = Duration::from_secs(600);
         let machine: StdioClient<u64> = StdioClient::new(config, clock.now());
         let mut source = Source::new(machine, clock, Endpoint::try_from(ours).unwrap(), Token(7));
         let mut poll = Poll::new().unwrap();

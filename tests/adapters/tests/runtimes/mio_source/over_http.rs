@@ -32,7 +32,9 @@ const TOKENS: std::ops::Range<usize> = 10..100_000;
 
 fn client(target: HttpTarget) -> (Source<HttpClient<u64>>, Clock) {
     let clock = Clock::new();
-    let config = ClientConfig::new(Implementation::new("loop", "1.0"));
+    let mut config = ClientConfig::new(Implementation::new("loop", "1.0"));
+    // Tests have a deadline of their own.
+    config.handshake_timeout = Duration::from_secs(600);
     (Source::http_client(config, target, clock, TOKENS).unwrap(), clock)
 }
 
@@ -363,7 +365,8 @@ fn a_server_that_always_has_more_to_say_does_not_hold_up_the_loop() {
             let _ = stream.read(&mut [0; 4096]).unwrap();
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
             stream.write_all(head.as_bytes()).unwrap();
-            let comments = ": nothing\n".repeat(10_000);
+            // What takes longer to read than to write.
+            let comments = ":\n".repeat(200_000);
             while stream.write_all(comments.as_bytes()).is_ok() {}
         });
         let (mut source, clock) = client(HttpTarget::new(&url).unwrap());
