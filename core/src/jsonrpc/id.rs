@@ -30,7 +30,8 @@ impl Id {
         // A bare digit run is the common case; parsing it by hand is a tenth of serde's way there.
         let text = text.as_str();
         if let Ok(number) = text.parse::<i64>() {
-            return Some(Self::Number(number));
+            // `-0` is a number that integers do not have: it could not be given back as it came.
+            return (number != 0 || text == "0").then_some(Self::Number(number));
         }
         if text.starts_with('"') { content_of(text).map(|text| Self::String(text.into())) } else { None }
     }

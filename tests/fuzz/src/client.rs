@@ -105,9 +105,9 @@ pub fn play<W: Inhabited>(step: &Step<'_>, rig: &mut Rig<Client>, world: &mut W)
             let (method, params) = *step.choose(&CALLS);
             let options = match at / CALLS.len() % 4 {
                 0 => CallOptions::new(),
-                1 => CallOptions::new().progress().timeout(Duration::from_secs(5)),
+                1 => CallOptions::new().progress().idle_timeout(Duration::from_secs(5)),
                 2 => CallOptions::new().fresh(),
-                _ => CallOptions::new().timeout(Duration::from_millis(1)).maximum_timeout(Duration::from_secs(1)),
+                _ => CallOptions::new().idle_timeout(Duration::from_millis(1)).total_timeout(Duration::from_secs(1)),
             };
             let params = JsonText::parse(params).expect("the table's own JSON");
             let program = world.program();

@@ -60,6 +60,11 @@ fn bodies_that_are_no_answer() {
         |talk, request| talk.say(request, 200, html, Some("<title>Login</title>")),
         "the answer is text/html; charset=utf-8, neither JSON nor a stream of events: <title>Login</title>",
     );
+    let packed = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
+    fails(
+        |talk, request| talk.say(request, 200, packed, Some("packed")),
+        "the answer is application/json encoded by gzip, which was not asked for, neither JSON nor a stream of events: packed",
+    );
     fails(|talk, request| talk.json(request, 200, "{"), "the message is not JSON");
     fails(|talk, request| talk.json(request, 200, "7"), "the message is not a JSON object");
     fails(|talk, request| talk.json(request, 200, ""), "the body is empty");

@@ -102,9 +102,15 @@ fn progress() {
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"2","progress":2}}"#,
     );
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":77,"progress":2}}"#);
+    // Progress that stands still, or goes back, is none.
+    tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#);
+    tell(
+        &mut sim,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":0.5}}"#,
+    );
     tell(&mut sim, r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}"#);
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":3}}"#);
-    assert_eq!(sim.client.counters().stray_progress, 3);
+    assert_eq!(sim.client.counters().stray_progress, 5);
     close_and_expect(&mut sim, "client_modern_progress");
 }
 

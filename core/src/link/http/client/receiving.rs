@@ -45,6 +45,9 @@ impl<T> Exchanges<T> {
                 exchange.failure = Some(exchange::failure(status, headers));
                 self.read_excerpt(id);
             }
+            Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if is_encoded(headers) => {
+                self.wrong_type(id, headers);
+            }
             Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if events => {
                 exchange.body.read_events(limits);
                 exchange.streams_since = Some(self.now);
@@ -102,8 +105,11 @@ impl<T> Exchanges<T> {
 
     fn wrong_type(&mut self, id: u64, headers: &Headers) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            let found = headers.get("content-type").unwrap_or("no content type");
-            exchange.wrong_type = Some(crate::jsonrpc::excerpt(found).into());
+            let mut found = String::from(headers.get("content-type").unwrap_or("no content type"));
+            if let Some(coding) = headers.get("content-encoding").filter(|_| is_encoded(headers)) {
+                found = alloc::format!("{found} encoded by {coding}, which was not asked for");
+            }
+            exchange.wrong_type = Some(crate::jsonrpc::excerpt(&found).into());
             self.read_excerpt(id);
         }
     }
@@ -328,4 +334,9 @@ impl Asked {
         };
         ours && !self.answered
     }
+}
+
+/// Whether a body is not what it is said to be before it is decoded, which nobody here does.
+fn is_encoded(headers: &Headers) -> bool {
+    headers.get("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity"))
 }
