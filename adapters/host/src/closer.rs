@@ -78,3 +78,28 @@ impl fmt::Debug for Closer {
         f.debug_struct("Closer").field("wanted", &self.state().wanted).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::client::ClientSettings;
+    use crate::shared::Manners;
+    use crate::{Command, Grace};
+
+    #[test]
+    fn what_nobody_drives_any_more_is_killed_all_the_same() {
+        let hour = Duration::from_secs(3_600);
+        let closer = Closer::new();
+        let mut settings = ClientSettings::new("killer", "1");
+        settings.grace = Grace { eof: hour, terminate: hour };
+        settings.closer = closer.clone();
+        let server = Command::new("sleep").arg("1000");
+        let core = ClientCore::new(settings, server.into(), Manners::WriteUnlessDriverWorks, Arc::new(|| ()));
+        // It starts the server, and is the last that is done for the client.
+        core.turn(&mut Vec::new());
+        closer.kill();
+        assert!(core.shared().hub.ending().is_over());
+    }
+}

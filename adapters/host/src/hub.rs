@@ -270,8 +270,10 @@ impl<M: Machine> Hub<M> {
     /// Leaves the child at the other end no time to exit by itself, once [`Ending::hurry`] is called.
     #[cfg(unix)]
     pub(crate) fn kill(&mut self) {
-        if let Some(child) = self.stream.as_mut().and_then(|(_, endpoint)| endpoint.child.take()) {
-            let held = self.ending.hold();
+        let Some((_, endpoint)) = &mut self.stream else { return };
+        if let Some(child) = endpoint.child.take() {
+            // The end does not wait for the stream as well: whoever would close it may be what holds everything up.
+            let held = endpoint.held.take().unwrap_or_else(|| self.ending.hold());
             self.ending.end_child(child, self.grace, held);
         }
     }
