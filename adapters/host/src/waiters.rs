@@ -117,17 +117,17 @@ mod tests {
     fn those_who_give_up_leave_no_trace() {
         let (closure, ending) = (Closure::default(), Arc::new(Ending::default()));
         let held = ending.hold();
-        let mut context = Context::from_waker(Waker::noop());
+        let context = Context::from_waker(Waker::noop());
         for _ in 0..1000 {
-            assert!(closure.wait(ending.clone()).poll(&mut context).is_pending());
+            assert!(closure.wait(ending.clone()).poll(&context).is_pending());
         }
         assert_eq!(closure.waiters.lock().wakers.len(), 0);
         closure.close(CloseReason::PeerClosed);
         for _ in 0..1000 {
-            assert!(closure.wait(ending.clone()).poll(&mut context).is_pending());
+            assert!(closure.wait(ending.clone()).poll(&context).is_pending());
         }
         assert_eq!(ending.waiters().lock().wakers.len(), 0);
         drop(held);
-        assert_eq!(closure.wait(ending).poll(&mut context), Poll::Ready(CloseReason::PeerClosed));
+        assert_eq!(closure.wait(ending).poll(&context), Poll::Ready(CloseReason::PeerClosed));
     }
 }

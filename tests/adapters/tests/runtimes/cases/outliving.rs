@@ -148,3 +148,25 @@ fn a_connection_attempt_that_its_runtime_does_not_outlive_fails() {
         });
     });
 }
+
+#[test]
+fn a_thread_that_ends_right_after_its_last_client_leaves_no_server_behind() {
+    within_deadline(|| {
+        let script = r#"trap "" TERM; sleep 600 & echo "$$ $!" >&2; exec "$0" stubborn"#;
+        let (tell, told) = channel();
+        let command = scripted_by_shell(script).on_stderr(move |line| {
+            let _ = tell.send(line.to_owned());
+        });
+        let thread = std::thread::spawn(move || {
+            runtime::run(async move {
+                let client = Client::builder("leaver", "1.0").grace(SHORT_GRACE).connect(command).await.unwrap();
+                client.ping().await.unwrap();
+            });
+        });
+        thread.join().unwrap();
+        let line = told.recv().unwrap();
+        for pid in line.split(' ').map(|pid| pid.parse().unwrap()) {
+            assert!(!processes::lives(pid), "{pid}");
+        }
+    });
+}
