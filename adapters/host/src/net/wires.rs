@@ -81,6 +81,7 @@ impl Wires {
     pub(crate) fn drop_all(&mut self) -> Vec<ConnId> {
         self.unwatched.clear();
         self.timed.clear();
+        self.closing.clear();
         std::mem::take(&mut self.wires).into_keys().collect()
     }
 
