@@ -5,7 +5,9 @@ mod common;
 use std::time::Duration;
 
 use windlass::client::{CallOptions, KeepAliveConfig};
-use windlass::model::{CallTool, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams};
+use windlass::model::{
+    CallTool, ListTools, LoggingLevel, LoggingMessageParams, Method, PaginatedParams, SubscriptionFilter,
+};
 use windlass::{CallError, CloseReason, SendError};
 use windlass_sim::{Script, SimClient};
 
@@ -447,6 +449,115 @@ fn calls_that_the_server_cannot_serve_fail_at_once() {
 
     let mut sim = Sim::with_scripted_server(1, windlass_sim::Weather::calm(), client_config());
     assert_eq!(sim.client.call::<ListTools>(&PaginatedParams::new()), Err(SendError::NotReady));
+    finish(&mut sim);
+}
+
+/// A client of a legacy server that offers only this.
+fn client_of(version: &str, capabilities: &str) -> Sim<SimClient, Script> {
+    let mut sim = Sim::with_scripted_server(1, windlass_sim::Weather::calm(), legacy_config());
+    sim.settle();
+    tell(
+        &mut sim,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        ),
+    );
+    assert!(sim.client.peer().is_some(), "{}", sim.transcript());
+    sim
+}
+
+/// The capability that each method lacks, if it lacks one.
+fn missing(sim: &mut Sim<SimClient, Script>) -> Vec<(&'static str, &'static str)> {
+    use windlass::model::*;
+
+    fn lack<M: Method>(sim: &mut Sim<SimClient, Script>, params: &M::Params) -> Option<(&'static str, &'static str)> {
+        match sim.client.call::<M>(params) {
+            Ok(_) => None,
+            Err(SendError::NotSupported { method, capability }) => {
+                assert_eq!(method, M::NAME);
+                Some((M::NAME, capability))
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let page = PaginatedParams::new();
+    [
+        lack::<ListTools>(sim, &page),
+        lack::<CallTool>(sim, &tool("t")),
+        lack::<ListResources>(sim, &page),
+        lack::<ListResourceTemplates>(sim, &page),
+        lack::<ReadResource>(sim, &ReadResourceParams::new("a:b")),
+        lack::<Subscribe>(sim, &SubscribeParams::new("a:b")),
+        lack::<Unsubscribe>(sim, &UnsubscribeParams::new("a:b")),
+        lack::<ListPrompts>(sim, &page),
+        lack::<GetPrompt>(sim, &GetPromptParams::new("p")),
+        lack::<Complete>(sim, &CompleteParams::new(PromptReference::new("p"), "a", "v")),
+        lack::<SetLevel>(sim, &SetLevelParams::new(LoggingLevel::Error)),
+        lack::<Ping>(sim, &EmptyParams::new()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn every_method_needs_what_the_server_declares_for_it() {
+    let all = [
+        ("tools/list", "tools"),
+        ("tools/call", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resources"),
+        ("resources/read", "resources"),
+        ("resources/subscribe", "resources.subscribe"),
+        ("resources/unsubscribe", "resources.subscribe"),
+        ("prompts/list", "prompts"),
+        ("prompts/get", "prompts"),
+        ("completion/complete", "completions"),
+        ("logging/setLevel", "logging"),
+    ];
+    let without = |capability: &str| -> Vec<_> {
+        all.into_iter().filter(|(_, needed)| !needed.starts_with(capability)).collect()
+    };
+    for (version, capabilities, expected) in [
+        ("2025-11-25", "{}", all.to_vec()),
+        ("2025-11-25", r#"{"tools":{}}"#, without("tools")),
+        ("2025-11-25", r#"{"resources":{"subscribe":true}}"#, without("resources")),
+        ("2025-11-25", r#"{"prompts":{}}"#, without("prompts")),
+        ("2025-11-25", r#"{"completions":{}}"#, without("completions")),
+        ("2025-11-25", r#"{"logging":{}}"#, without("logging")),
+        // The first revision has completion, but nothing to declare it by.
+        ("2024-11-05", "{}", without("completions")),
+    ] {
+        let mut sim = client_of(version, capabilities);
+        assert_eq!(missing(&mut sim), expected, "{version} {capabilities}");
+        finish(&mut sim);
+    }
+    let mut sim = client_of("2025-11-25", r#"{"resources":{"subscribe":false}}"#);
+    let expected: Vec<_> = all.into_iter().filter(|(_, needed)| *needed != "resources").collect();
+    assert_eq!(missing(&mut sim), expected);
+    finish(&mut sim);
+}
+
+#[test]
+fn subscriptions_of_a_client_go_up_to_their_limit() {
+    let mut config = legacy_config();
+    config.limits.subscriptions = 3;
+    let mut sim = legacy_client_with("2025-11-25", config);
+    let watching = |uris: &[&str]| {
+        SubscriptionFilter::new().with_resource_subscriptions(uris.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    assert_eq!(sim.client.listen(watching(&["a:1", "a:2", "a:3", "a:4"])), Err(SendError::Full));
+    let listen = sim.client.listen(watching(&["a:1", "a:2"]).with_resources_list_changed(true)).unwrap();
+    assert_eq!(sim.client.listen(watching(&["a:3", "a:4", "a:5"])), Err(SendError::Full));
+    sim.settle();
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
+    for told in ["resources/list_changed", "tools/list_changed", "message"] {
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{told}"}}"#));
+    }
+    let updates = sim.client.updates(listen);
+    assert_eq!(updates.len(), 2, "{updates:?}");
+    assert!(updates[1].contains("resources/list_changed"), "{updates:?}");
     finish(&mut sim);
 }
 

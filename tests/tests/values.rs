@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use windlass::client::{ServerNotification, decode};
 use windlass::model::*;
-use windlass::{Instant, Json, JsonText, RpcError, Seed, SendError};
+use windlass::{CallError, Instant, Json, JsonText, RpcError, Seed, SendError};
 
 #[track_caller]
 fn says<V: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: V, text: &str) {
@@ -304,4 +305,35 @@ fn small_things_show_what_they_are() {
     let wrong = serde_json::from_str::<u8>("x").unwrap_err();
     assert_eq!(RpcError::from(wrong).code, windlass::jsonrpc::code::INTERNAL_ERROR);
     assert_eq!(SendError::Closed.to_string(), "the connection is closed");
+}
+
+#[test]
+fn notifications_are_read_into_their_types() {
+    let read = |method: &str, params: &str| {
+        let params = (!params.is_empty()).then(|| JsonText::parse(params).unwrap());
+        ServerNotification::read(&format!("notifications/{method}"), params)
+    };
+    assert_eq!(read("tools/list_changed", ""), ServerNotification::ToolsListChanged);
+    assert_eq!(read("prompts/list_changed", "{}"), ServerNotification::PromptsListChanged);
+    assert_eq!(read("resources/list_changed", ""), ServerNotification::ResourcesListChanged);
+    let updated = ServerNotification::ResourceUpdated(ResourceUpdatedParams::new("a:b"));
+    assert_eq!(read("resources/updated", r#"{"uri":"a:b"}"#), updated);
+    let message = ServerNotification::Message(LoggingMessageParams::text(LoggingLevel::Error, "m"));
+    assert_eq!(read("message", r#"{"level":"error","data":"m"}"#), message);
+    let complete = ServerNotification::ElicitationComplete(ElicitationCompleteParams::new("e"));
+    assert_eq!(read("elicitation/complete", r#"{"elicitationId":"e"}"#), complete);
+    // What is unknown, or not as it should be, is kept.
+    for (method, params) in [("x", r#"{"a":1}"#), ("resources/updated", "{}"), ("message", "")] {
+        let ServerNotification::Other { method: kept, params: came } = read(method, params) else { panic!("{method}") };
+        assert_eq!(kept, format!("notifications/{method}"));
+        assert_eq!(came.map_or_else(String::new, |came| came.as_str().to_owned()), params);
+    }
+}
+
+#[test]
+fn outcomes_are_read_into_their_types() {
+    let read = |text: &str| decode::<ListTools>(Ok(JsonText::parse(text).unwrap()));
+    assert_eq!(read(r#"{"tools":[]}"#).unwrap().tools, []);
+    assert!(matches!(read("7"), Err(CallError::InvalidResponse(detail)) if detail.contains("tools/list")));
+    assert_eq!(decode::<ListTools>(Err(CallError::Cancelled)).unwrap_err(), CallError::Cancelled);
 }

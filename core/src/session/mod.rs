@@ -222,3 +222,6 @@ impl<T, I> Session<T, I> {
         self.pending.is_empty() && self.deadlines.is_empty() && self.incoming.is_empty() && self.keys.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

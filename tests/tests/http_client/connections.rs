@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use windlass::Json;
 use windlass::client::CallOptions;
 use windlass::model::{CallTool, CallToolParams, ClientCapabilities, EmptyParams, ListRootsResult, RootsListChanged};
+use windlass::{Json, Machine};
 
 use crate::talk::{Request, Talk, config, http, without_listener};
 
@@ -320,4 +320,17 @@ fn what_was_asked_before_the_server_began_anew_is_not_answered() {
     talk.event(&next, asks);
     assert_eq!(talk.inputs.len(), 1);
     talk.close_down();
+}
+
+#[test]
+fn a_client_is_not_done_while_a_connection_is_open() {
+    let mut talk = Talk::modern();
+    let (_, request) = call(&mut talk);
+    talk.json(&request, 200, &request.result(EMPTY));
+    assert!(talk.client.is_idle() && !talk.client.is_over(), "a connection that is kept for later does not count");
+    talk.client.close(talk.now);
+    assert!(!talk.client.is_idle() && !talk.client.is_over(), "it is still to be closed");
+    talk.run();
+    assert!(talk.client.is_idle() && talk.client.is_over());
+    talk.nothing_left();
 }

@@ -83,3 +83,28 @@ fn a_connection_is_kept_unless_somebody_wants_it_closed() {
     assert_eq!(header(&answer, "Connection").as_deref(), Some("close"), "{answer}");
     assert!(!house.is_open(conn));
 }
+
+#[test]
+fn whatever_a_request_is_about_is_named_in_a_header() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "resources/read", r#""uri":"test://one""#);
+    assert!(headers.contains("Mcp-Name: test://one"));
+    let conn = house.connect();
+    house.write(conn, post(&headers, &request).as_bytes());
+    assert_eq!((house.slow.len(), house.read(conn).as_str()), (1, ""), "its handler is asked");
+    let other = headers.replace("test://one", "test://two");
+    let answer = house.post(&other, &request);
+    assert!(status(&answer) == 400 && body(&answer).contains("-32020"), "{answer}");
+    // Methods that are about nothing in particular need no name.
+    let (headers, request) = modern(1, "resources/list", "");
+    assert_eq!(status(&house.post(&headers, &request)), 200);
+}
+
+#[test]
+fn the_modern_era_has_no_batches() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/list", "");
+    let answer = house.post(&headers, &format!("[{request}]"));
+    assert!(status(&answer) == 400 && body(&answer).contains("-32600"), "{answer}");
+    assert!(house.server.is_idle());
+}

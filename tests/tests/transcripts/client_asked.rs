@@ -124,6 +124,9 @@ fn a_call_says_what_its_options_say() {
     let mut sim = modern_client_with(client_config());
     sim.client.call_with::<CallTool>(&tool("t"), &options).unwrap();
     sim.client.call_with::<CallTool>(&tool("t"), &CallOptions::new()).unwrap();
+    // What runs no handler is told of no progress, unless somebody asks for it.
+    sim.client.call_with::<Ping>(&EmptyParams::new(), &CallOptions::new()).unwrap();
+    sim.client.call_with::<Ping>(&EmptyParams::new(), &CallOptions::new().progress()).unwrap();
     sim.settle();
     close_and_expect(&mut sim, "client_options_modern");
     let mut sim = legacy_client_with("2025-11-25", legacy_config());

@@ -372,6 +372,34 @@ mod tests {
     }
 
     #[test]
+    fn there_are_so_many_annotations_and_no_more() {
+        let many = |count: usize| {
+            let properties: Vec<_> = (0..count)
+                .map(|number| alloc::format!(r#""p{number}":{{"type":"string","x-mcp-header":"H{number}"}}"#))
+                .collect();
+            of(&alloc::format!(r#"{{"properties":{{{}}}}}"#, properties.join(",")))
+        };
+        assert_eq!(many(MOST_ANNOTATIONS).map(|found| found.len()), Ok(MOST_ANNOTATIONS));
+        assert_eq!(many(MOST_ANNOTATIONS + 1), Err(AnnotationError::TooMany));
+    }
+
+    #[test]
+    fn what_is_no_schema_has_no_annotations_or_cannot_be_read() {
+        assert_eq!(of(r#""x-mcp-header""#), Ok(Vec::new()));
+        assert_eq!(of(r#"["x-mcp-header"]"#), Ok(Vec::new()));
+        assert_eq!(of(r#"{"properties":["x-mcp-header"]}"#), Ok(Vec::new()));
+        assert_eq!(of(r#"{"properties":{"a":"x-mcp-header","b":7}}"#), Ok(Vec::new()));
+        let escaped = r#"{"properties":{"a":{"type":"string","x-mcp\u002dheader":"A"}}}"#;
+        assert_eq!(of(escaped).map(|found| found.len()), Ok(1), "however it is spelt");
+        let deep = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            of(&alloc::format!(r#"{{"a":{open}{close},"b":{{"default":"x-mcp-header"}}}}"#))
+        };
+        assert_eq!(deep(2), Ok(Vec::new()));
+        assert!(matches!(deep(MOST_LEVELS + 1), Err(AnnotationError::Schema(_))));
+    }
+
+    #[test]
     fn values_are_read_at_their_path() {
         let arguments = JsonText::parse(
             r#"{"s":"é\n","n":42,"b":false,"z":null,"e":"","o":{"i":-7},"l":[1],"s2":"a","s2":"last"}"#,

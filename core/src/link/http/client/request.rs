@@ -249,3 +249,54 @@ pub(super) fn session_id(headers: &Headers) -> Option<String> {
     let sound = !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic());
     sound.then(|| id.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_our_own_are_read() {
+        let seen = |frame: &str| {
+            let (Outgoing { kind, method, name }, params) = read(frame.as_bytes())?;
+            let number = if let Kind::Request(number) = kind { Some(number) } else { None };
+            Some((number, method, name, params.map(|params| String::from(params.as_str()))))
+        };
+        let (number, method, name, params) =
+            seen(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a\"b"}}"#).unwrap();
+        assert_eq!((number, &method[..], name.as_deref()), (Some(7), "tools/call", Some("a\"b")));
+        assert_eq!(params.as_deref(), Some(r#"{"name":"a\"b"}"#));
+        // A method of the program's own may be any text.
+        let (_, method, name, params) = seen(r#"{"jsonrpc":"2.0","id":8,"method":"a\\\"b"}"#).unwrap();
+        assert_eq!((&method[..], name, params), ("a\\\"b", None, None));
+        let (number, method, name, _) = seen(r#"{"jsonrpc":"2.0","method":"n","params":{"name":"x"}}"#).unwrap();
+        assert_eq!((number, &method[..], name), (None, "n", None));
+        let (number, method, ..) = seen(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).unwrap();
+        assert_eq!((number, &method[..]), (None, ""), "an answer");
+        assert_eq!(number_of(br#"{"jsonrpc":"2.0","id":12,"method":"m"}"#), Some(12));
+        assert_eq!(number_of(br#"{"jsonrpc":"2.0","method":"m"}"#), None);
+        assert_eq!(number_of(br#"{"jsonrpc":"2.0","id":12,"result":{}}"#), None);
+        assert!(seen(r#"{"id":1}"#).is_none() && read(b"\xff").is_none());
+        assert!(seen(r#"{"jsonrpc":"2.0","method":"m"#).is_none(), "it does not end");
+    }
+
+    #[test]
+    fn newer_headers_take_the_place_of_their_namesakes() {
+        let old = Headers::from([("A", "1"), ("B", "2")]);
+        let all = replaced(&old, &Headers::from([("b", "3"), ("C", "4")]));
+        assert_eq!(all.iter().collect::<Vec<_>>(), [("A", "1"), ("b", "3"), ("C", "4")]);
+    }
+
+    #[test]
+    fn a_session_has_an_id_that_can_be_sent_back() {
+        let id = |values: &[&str]| {
+            let mut headers = Headers::new();
+            values.iter().for_each(|value| headers.push("Mcp-Session-Id", *value));
+            session_id(&headers)
+        };
+        let longest = "x".repeat(4096);
+        assert_eq!(id(&["a!~"]).as_deref(), Some("a!~"));
+        assert_eq!(id(&[&longest]), Some(longest.clone()));
+        assert_eq!(id(&[&(longest + "x")]), None);
+        assert_eq!([id(&[]), id(&[""]), id(&["a b"]), id(&["\u{e9}"]), id(&["a", "b"])], [const { None }; 5]);
+    }
+}

@@ -1,0 +1,240 @@
+//! A session by itself: what becomes of calls and requests, and when.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::incoming::NotBegun;
+use super::*;
+use crate::jsonrpc::{Id, RpcError, Splice};
+use crate::limits::Limits;
+use crate::model::EmptyParams;
+
+type Own = Session<&'static str, u8>;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn at(seconds: u64) -> Instant {
+    Instant::from_micros(seconds * 1_000_000)
+}
+
+fn limits() -> Limits {
+    Limits {
+        pending_calls: 2,
+        incoming_requests: 2,
+        outbox_soft_bytes: 200,
+        outbox_hard_bytes: 400,
+        ..Limits::default()
+    }
+}
+
+fn call(session: &mut Own, token: &'static str, timing: Timing, now: Instant) -> i64 {
+    let params = EmptyParams::new();
+    session.call(Route::Connection, "m", &params, Splice::default(), timing, token, now).unwrap()
+}
+
+fn extended(timeout: u64, maximum: u64) -> Timing {
+    Timing { timeout: Some(Duration::from_secs(timeout)), maximum: Duration::from_secs(maximum) }
+}
+
+#[test]
+fn a_call_is_settled_once() {
+    let mut session = Own::new(&limits());
+    let (one, two) =
+        (call(&mut session, "one", extended(5, 5), at(0)), call(&mut session, "two", extended(9, 9), at(1)));
+    assert_eq!((one, two, session.next_number()), (1, 2, 3));
+    assert_eq!(session.deadline(), Some(at(5)));
+    assert_eq!((session.token(1), session.token(3)), (Some(&"one"), None));
+    assert_eq!(session.find(|token| *token == "two"), Some(2));
+    assert_eq!(session.settle(&Id::Number(1)).map(|(number, pending)| (number, pending.token)), Some((1, "one")));
+    assert_eq!(session.deadline(), Some(at(10)));
+    for id in [Id::Number(1), Id::Number(0), Id::Number(3), Id::Number(-1), Id::from("2")] {
+        assert!(session.settle(&id).is_none(), "{id:?}");
+    }
+    let counters = session.counters();
+    assert_eq!((counters.late_answers, counters.unknown_answers), (1, 4));
+    assert!(!session.is_idle());
+    assert_eq!(session.abandon(), [(2, "two")]);
+    assert!(session.is_idle() && session.deadline().is_none());
+}
+
+#[test]
+fn a_call_expires_at_its_deadline_and_not_before() {
+    let mut session = Own::new(&limits());
+    call(&mut session, "one", extended(5, 5), at(0));
+    call(&mut session, "two", Timing::exactly(3 * SECOND), at(0));
+    let before = Instant::from_micros(2_999_999);
+    assert!(session.expire(before).is_none());
+    let (number, pending) = session.expire(at(3)).unwrap();
+    assert_eq!((number, pending.token, pending.waited(at(4))), (2, "two", 4 * SECOND));
+    assert!(session.expire(at(3)).is_none());
+    assert_eq!(session.expire(at(100)).map(|(number, _)| number), Some(1));
+    assert!(session.is_idle());
+}
+
+#[test]
+fn progress_extends_a_deadline_up_to_the_maximum() {
+    let mut session = Own::new(&limits());
+    let number = call(&mut session, "one", extended(10, 25), at(0));
+    session.extend(number, at(9));
+    assert_eq!(session.deadline(), Some(at(19)));
+    session.extend(number, at(18));
+    assert_eq!(session.deadline(), Some(at(25)), "the maximum");
+    session.extend(number + 1, at(18));
+    assert!(session.expire(at(24)).is_none());
+    assert!(session.expire(at(25)).is_some());
+    // A maximum that is less than the timeout does not shorten it.
+    let number = call(&mut session, "two", extended(10, 1), at(30));
+    session.extend(number, at(31));
+    assert_eq!(session.deadline(), Some(at(40)));
+}
+
+#[test]
+fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
+    let mut session = Own::new(&limits());
+    let one = call(&mut session, "one", extended(10, 100), at(0));
+    let two = call(&mut session, "two", extended(20, 100), at(0));
+    session.extend_due(at(10));
+    assert_eq!(session.deadline(), Some(at(20)), "both are due at the same time now");
+    assert_eq!(session.expire(at(20)).map(|(number, _)| number), Some(one));
+    session.lift_deadline(two);
+    assert_eq!(session.deadline(), None);
+    session.lift_deadline(99);
+    session.postpone(two, at(50));
+    assert_eq!(session.deadline(), Some(at(50)));
+    session.postpone(two, at(60));
+    assert_eq!(session.deadline(), Some(at(60)));
+    session.restart(two, 10 * SECOND, at(60));
+    assert_eq!(session.deadline(), None, "a call that may take for ever may do so again");
+    assert_eq!(session.withdraw(two).map(|pending| pending.waited(at(60))), Some(50 * SECOND), "ten do not count");
+
+    let three = call(&mut session, "three", extended(10, 15), at(100));
+    session.postpone(three, at(200));
+    session.restart(three, 90 * SECOND, at(190));
+    assert_eq!(session.deadline(), Some(at(200)), "its whole time from now on");
+    session.restart(three, 0 * SECOND, at(199));
+    assert_eq!(session.deadline(), Some(at(205)), "up to its maximum, without what it waited for others");
+    session.restart(99, SECOND, at(190));
+    session.postpone(99, at(1));
+    assert_eq!(session.deadline(), Some(at(205)));
+    session.withdraw(three);
+    assert!(session.is_idle());
+}
+
+#[test]
+fn a_call_that_is_made_again_has_another_number_and_the_same_deadline() {
+    let mut session = Own::new(&limits());
+    let number = call(&mut session, "one", extended(10, 10), at(0));
+    assert_eq!(session.renumber(number), Some(2));
+    assert_eq!((session.token(number), session.token(2)), (None, Some(&"one")));
+    assert_eq!(session.deadline(), Some(at(10)));
+    assert_eq!(session.renumber(number), None);
+    *session.token_mut(2).unwrap() = "two";
+    assert_eq!(session.take_number(), 3);
+    assert_eq!(session.expire(at(10)).map(|(number, pending)| (number, pending.token)), Some((2, "two")));
+    assert!(session.is_idle());
+}
+
+#[test]
+fn there_is_room_for_so_many_calls_and_bytes() {
+    let mut session = Own::new(&limits());
+    assert!(session.has_room());
+    call(&mut session, "one", Timing::UNLIMITED, at(0));
+    assert!(session.has_room());
+    call(&mut session, "two", Timing::UNLIMITED, at(0));
+    assert!(!session.has_room(), "two are the most");
+    session.withdraw(1);
+    assert!(session.has_room() && session.deadline().is_none());
+    let waiting = session.outbox.len();
+    session.unsent_bytes = 200 - waiting;
+    assert!(session.has_room(), "as much as may wait");
+    session.unsent_bytes += 1;
+    assert!(!session.has_room());
+    // What cannot be written is given back, and nothing of it is left.
+    let unwritable = alloc::collections::BTreeMap::from([((), 1)]);
+    let refused =
+        session.call(Route::Connection, "m", &unwritable, Splice::default(), Timing::UNLIMITED, "three", at(0));
+    assert!(refused.is_err_and(|refused| refused.token == "three"));
+    assert_eq!((session.outbox.len(), session.next_number()), (waiting, 3));
+}
+
+#[test]
+fn a_request_is_taken_in_once_and_answered_once() {
+    let mut session = Own::new(&limits());
+    let key = session.begin(&Id::from("a"), 7).unwrap();
+    assert_eq!(session.begin(&Id::from("a"), 8), Err(NotBegun::DuplicateId));
+    let other = session.begin(&Id::Number(1), 9).unwrap();
+    assert_eq!(session.begin(&Id::Number(2), 9), Err(NotBegun::TooMany));
+    assert!(key < other && session.next_request() > other);
+    assert_eq!(session.requests().map(|(_, request)| request.data).collect::<Vec<_>>(), [7, 9]);
+    session.request_mut(key).unwrap().data = 6;
+    assert_eq!(session.request(key).map(|request| request.data), Some(6));
+    assert_eq!(session.cancelled(&Id::from("b")), None);
+    assert_eq!(session.counters().stray_cancellations, 1);
+    assert_eq!(session.cancelled(&Id::from("a")), Some((key, 6)));
+    // Whoever cancelled gets no answer, and the id is free.
+    session.answer(key, &EmptyParams::new(), Splice::default());
+    session.fail(key, &RpcError::internal("late"));
+    assert_eq!(session.outbox.len(), 0);
+    assert!(session.begin(&Id::from("a"), 5).is_ok());
+    session.fail(other, &RpcError::internal("no"));
+    assert_eq!(
+        session.outbox.unwritten(),
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32603,\"message\":\"no\"}}\n"
+    );
+    assert!(!session.is_idle());
+    assert_eq!(session.forget_requests(), [5]);
+    assert!(session.is_idle());
+}
+
+#[test]
+fn many_clients_may_use_the_same_id() {
+    let mut session = Own::with_routes(&limits(), 3, true);
+    assert!(session.is_anonymous());
+    let (one, two) = (session.begin(&Id::Number(1), 1).unwrap(), session.begin(&Id::Number(1), 2).unwrap());
+    assert_eq!((one.session(), two.session()), (3, 3));
+    assert_eq!(session.cancelled(&Id::Number(1)), None, "nobody can name the other's");
+    session.answer(two, &EmptyParams::new(), Splice::default());
+    session.refuse(Some(&Id::Number(9)), false, &RpcError::internal("no"));
+    session.notify(Route::Connection, "n", &EmptyParams::new(), Splice::default());
+    let mut routes = Vec::new();
+    while let Some((route, frame)) = session.frame() {
+        assert!(!frame.contains(&b'\n'));
+        routes.push(route);
+        session.pass_frame();
+    }
+    assert!(matches!(routes[..], [Route::Request(key), Route::Refusal, Route::Connection] if key == two));
+    assert_eq!(session.outbox.len(), 0);
+    session.pass_frame();
+    session.room.set_incoming_requests(1);
+    assert_eq!(session.begin(&Id::Number(5), 1), Err(NotBegun::TooMany));
+}
+
+#[test]
+fn a_peer_that_stops_reading_is_noticed_and_nothing_more_is_kept_for_it() {
+    let mut session = Own::new(&limits());
+    let key = session.begin(&Id::Number(1), 1).unwrap();
+    session.outbox.tail().resize(400, b'x');
+    assert!(!session.is_overflowing(), "as much as may wait");
+    session.outbox.tail().push(b'x');
+    assert!(session.is_overflowing());
+    session.notify(Route::Connection, "n", &EmptyParams::new(), Splice::default());
+    session.answer(key, &EmptyParams::new(), Splice::default());
+    assert_eq!(session.outbox.len(), 401);
+    session.outbox.clear();
+    assert!(session.is_overflowing(), "what was dropped is missing from now on");
+    assert!(session.is_idle());
+}
+
+#[test]
+fn pings_are_sent_one_at_a_time_until_too_many_are_missed() {
+    let mut alive = KeepAlive::new(10 * SECOND, 2, at(0));
+    assert_eq!(alive.deadline(), Some(at(10)));
+    assert_eq!(alive.due(Instant::from_micros(9_999_999)), None);
+    assert_eq!(alive.due(at(10)), Some(KeepAliveStep::Ping(10 * SECOND)));
+    assert_eq!((alive.due(at(11)), alive.deadline()), (None, None));
+    assert_eq!(alive.missed(), KeepAliveStep::Ping(10 * SECOND));
+    alive.answered(at(25));
+    assert_eq!(alive.deadline(), Some(at(35)));
+    assert_eq!(alive.missed(), KeepAliveStep::Ping(10 * SECOND), "an answer makes up for what was missed");
+    assert_eq!(alive.missed(), KeepAliveStep::GiveUp { missed: 2 });
+}
