@@ -11,7 +11,7 @@ use windlass::model::{
     ListRootsParams, Method, Ping, SamplingContentBlock, SamplingMessage, Tool,
 };
 use windlass::server::{Registry, ServerConfig, ServerEvent};
-use windlass::{CallError, ConnId, Instant, Machine, Output, Seed, SendError};
+use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Machine, Output, Seed, SendError};
 
 /// A server on one stream, and a client that is a text of the test.
 struct Desk {
@@ -280,4 +280,25 @@ fn any_server_does_what_its_kind_can() {
     http.close(Instant::ZERO);
     while !matches!(http.poll(), Output::Idle { .. }) {}
     assert!(http.is_over() && !http.takes_connections() && !http.reads(conn));
+}
+
+#[test]
+fn what_happens_on_another_connection_is_none_of_its_business() {
+    let mut desk = Desk::new("{}", |_| ());
+    let config = ServerConfig::new(Implementation::new("other", "1"));
+    let http = HttpServerConfig::on_loopback();
+    let mut elsewhere: HttpServer<u32, ()> =
+        HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), Instant::ZERO);
+    let conns = [elsewhere.accept(Instant::ZERO), elsewhere.accept(Instant::ZERO)];
+    let other = conns.into_iter().find(|conn| *conn != desk.conn).unwrap();
+    assert!(desk.server.read_buf(other).is_empty());
+    desk.server.read_done(other, 5, desk.now);
+    desk.server.read_eof(other, desk.now);
+    desk.server.conn_failed(other, ConnError::new(ConnErrorKind::Broken, "reset"), desk.now);
+    desk.call::<Ping>(&EmptyParams::new(), 1).unwrap();
+    assert!(desk.server.write_buf(other).is_empty());
+    desk.server.write_done(other, 5, desk.now);
+    assert_eq!(desk.says(), [r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#]);
+    desk.hears(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(desk.outcomes, [(1, Ok("{}".to_owned()))]);
 }

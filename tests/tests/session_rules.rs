@@ -5,9 +5,7 @@ mod common;
 use std::time::Duration;
 
 use windlass::client::{CallOptions, KeepAliveConfig};
-use windlass::model::{
-    CallTool, ListTools, LoggingLevel, LoggingMessageParams, Method, PaginatedParams, SubscriptionFilter,
-};
+use windlass::model::{CallTool, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams, SubscriptionFilter};
 use windlass::{CallError, CloseReason, SendError};
 use windlass_sim::{Script, SimClient};
 

@@ -111,7 +111,7 @@ fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
     session.postpone(three, at(200));
     session.restart(three, 90 * SECOND, at(190));
     assert_eq!(session.deadline(), Some(at(200)), "its whole time from now on");
-    session.restart(three, 0 * SECOND, at(199));
+    session.restart(three, Duration::ZERO, at(199));
     assert_eq!(session.deadline(), Some(at(205)), "up to its maximum, without what it waited for others");
     session.restart(99, SECOND, at(190));
     session.postpone(99, at(1));

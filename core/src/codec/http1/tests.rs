@@ -329,3 +329,16 @@ fn every_status_in_common_use_has_words_of_its_own() {
         (0..1000).map(|status| (status, reason_phrase(status))).filter(|(_, words)| !words.is_empty()).collect();
     assert_eq!(said, known);
 }
+
+#[test]
+fn names_of_headers_may_be_as_long_as_a_head() {
+    let names: Vec<String> = [1, 63, 64, 500, 5000].into_iter().map(|length| "n".repeat(length)).collect();
+    let mut headers = Headers::new();
+    for name in &names {
+        headers.push(name, "v");
+    }
+    for name in &names {
+        assert_eq!(headers.only(&name.to_uppercase()), Ok(Some("v")), "{}", name.len());
+    }
+    assert_eq!(headers.only("nn"), Ok(None));
+}

@@ -290,7 +290,7 @@ mod tests {
     fn a_session_has_an_id_that_can_be_sent_back() {
         let id = |values: &[&str]| {
             let mut headers = Headers::new();
-            values.iter().for_each(|value| headers.push("Mcp-Session-Id", *value));
+            values.iter().for_each(|value| headers.push("Mcp-Session-Id", value));
             session_id(&headers)
         };
         let longest = "x".repeat(4096);
