@@ -164,7 +164,7 @@ fn calls_beyond_the_limit_are_refused_and_waiting_ones_time_out() {
     // With a timeout of its own, or with none.
     let shorter = CallOptions::new().idle_timeout(Duration::from_secs(2));
     desk.server.call::<ListRoots>(&ListRootsParams::default(), &shorter, 4, desk.now).unwrap();
-    let never = CallOptions::new().idle_timeout(Duration::ZERO);
+    let never = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);
     desk.server.call::<ListRoots>(&ListRootsParams::default(), &never, 5, desk.now).unwrap();
     desk.says();
     desk.pass(Duration::from_secs(2));

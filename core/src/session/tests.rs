@@ -32,8 +32,8 @@ fn call(session: &mut Own, token: &'static str, timing: Timing, now: Instant) ->
     session.call(Route::Connection, "m", &params, Splice::default(), timing, token, now).unwrap()
 }
 
-fn extended(timeout: u64, maximum: u64) -> Timing {
-    Timing { timeout: Some(Duration::from_secs(timeout)), maximum: Duration::from_secs(maximum) }
+fn extended(idle: u64, total: u64) -> Timing {
+    Timing { idle: Some(Duration::from_secs(idle)), total: Some(Duration::from_secs(total)) }
 }
 
 #[test]
@@ -72,20 +72,20 @@ fn a_call_expires_at_its_deadline_and_not_before() {
 }
 
 #[test]
-fn progress_extends_a_deadline_up_to_the_maximum() {
+fn progress_extends_a_deadline_up_to_the_total() {
     let mut session = Own::new(&limits());
     let number = call(&mut session, "one", extended(10, 25), at(0));
     session.extend(number, at(9));
     assert_eq!(session.deadline(), Some(at(19)));
     session.extend(number, at(18));
-    assert_eq!(session.deadline(), Some(at(25)), "the maximum");
+    assert_eq!(session.deadline(), Some(at(25)), "the total");
     session.extend(number + 1, at(18));
     assert!(session.expire(at(24)).is_none());
     assert!(session.expire(at(25)).is_some());
-    // A maximum that is less than the timeout does not shorten it.
     let number = call(&mut session, "two", extended(10, 1), at(30));
+    assert_eq!(session.deadline(), Some(at(31)), "a total that is less than the idle time-out is what counts");
     session.extend(number, at(31));
-    assert_eq!(session.deadline(), Some(at(40)));
+    assert_eq!(session.deadline(), Some(at(31)));
 }
 
 #[test]

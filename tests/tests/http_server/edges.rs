@@ -36,6 +36,10 @@ fn a_message_may_be_as_long_as_the_limit_and_no_longer() {
 fn sessions_go_up_to_their_limit() {
     let mut house = House::with(|config| config.sessions = 2);
     let ids = [house.initialize("2025-11-25"), house.initialize("2025-06-18")];
+    for id in &ids {
+        let slow = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}"#;
+        house.post(&session(id), slow);
+    }
     let answer = house.post("", &initialize("2025-11-25"));
     assert!(status(&answer) == 503 && body(&answer).contains("too many sessions"), "{answer}");
     assert_eq!(header(&answer, "Mcp-Session-Id"), None);
