@@ -108,16 +108,9 @@ impl Front {
     pub(super) fn filled(&mut self, conn: ConnId, count: usize, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&conn) {
             connection.filled(count, now);
+            self.memory.count(connection);
             self.ready.push_back(conn);
-            self.recount(conn);
         }
-    }
-
-    /// Counts the memory of a connection anew.
-    fn recount(&mut self, conn: ConnId) {
-        let Some(connection) = self.connections.get_mut(&conn) else { return };
-        let holds = connection.holds();
-        self.memory.recount(core::mem::replace(&mut connection.counted, holds), holds);
     }
 
     /// Whose connection it is, if that is known.
@@ -132,11 +125,11 @@ impl Front {
     pub(super) fn wrote(&mut self, conn: ConnId, count: usize, now: Instant) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         connection.wrote(count, now);
-        if connection.is_over() {
-            return self.close(conn);
+        self.memory.count(connection);
+        match connection.is_over() {
+            true => self.close(conn),
+            false => self.arm(conn),
         }
-        self.recount(conn);
-        self.arm(conn);
     }
 
     /// The client sends nothing more. What it has sent is still looked at.
@@ -172,8 +165,8 @@ impl Front {
             let Some(connection) = self.connections.get_mut(&conn) else { continue };
             let arrival = connection.next(&self.config, self.most_bytes, now);
             let ended = connection.ended;
-            self.recount(conn);
-            self.tell_driver(conn);
+            self.memory.count(connection);
+            tell_driver(&mut self.moving, conn, connection, &self.config);
             self.arm(conn);
             match arrival {
                 Some(arrival) => {
@@ -193,9 +186,8 @@ impl Front {
     fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Connection)) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         act(connection);
-        self.recount(conn);
-        self.tell_driver(conn);
-        let Some(connection) = self.connections.get(&conn) else { return };
+        self.memory.count(connection);
+        tell_driver(&mut self.moving, conn, connection, &self.config);
         if connection.overflows(&self.config) {
             return self.close(conn);
         }
@@ -206,19 +198,6 @@ impl Front {
             return self.close(conn);
         }
         self.arm(conn);
-    }
-
-    /// Has the driver look at a connection if there is something new to write on it, or room to read again.
-    fn tell_driver(&mut self, conn: ConnId) {
-        let Some(connection) = self.connections.get_mut(&conn) else { return };
-        let writes = !connection.told && !connection.unwritten().is_empty();
-        // One that waits for memory is told when there is some.
-        let reads = connection.held_back && !connection.waits_for_memory && connection.reads(&self.config);
-        if writes || reads {
-            connection.told |= writes;
-            connection.held_back &= !reads;
-            self.moving.push_back(conn);
-        }
     }
 
     pub(super) fn next_to_move(&mut self) -> Option<ConnId> {
@@ -332,5 +311,17 @@ impl Front {
 
     pub(super) fn is_idle(&self) -> bool {
         self.requests.is_empty() && self.abandoned.is_empty() && self.done.is_empty()
+    }
+}
+
+/// Has the driver look at a connection if there is something new to write on it, or room to read again.
+fn tell_driver(moving: &mut VecDeque<ConnId>, conn: ConnId, connection: &mut Connection, config: &HttpServerConfig) {
+    let writes = !connection.told && !connection.unwritten().is_empty();
+    // One that waits for memory is told when there is some.
+    let reads = connection.held_back && !connection.waits_for_memory && connection.reads(config);
+    if writes || reads {
+        connection.told |= writes;
+        connection.held_back &= !reads;
+        moving.push_back(conn);
     }
 }

@@ -7,6 +7,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
+use super::connection::Connection;
 use crate::machine::ConnId;
 use crate::time::Instant;
 
@@ -46,6 +47,12 @@ impl Memory {
     pub(super) fn new(limit: usize) -> Self {
         let (small_waiting, large_waiting) = Default::default();
         Self { limit, used: 0, small_waiting, large_waiting, next_search: None }
+    }
+
+    /// Counts what a connection holds anew.
+    pub(super) fn count(&mut self, connection: &mut Connection) {
+        let holds = connection.holds();
+        self.recount(core::mem::replace(&mut connection.counted, holds), holds);
     }
 
     /// Somebody who had `before` has `after` now.
