@@ -1,6 +1,7 @@
 //! What a server is configured with.
 
 use alloc::string::String;
+use core::fmt;
 use core::time::Duration;
 
 use crate::client::KeepAliveConfig;
@@ -16,7 +17,7 @@ use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersi
 /// let mut config = ServerConfig::new(Implementation::new("weather", "1.0.0"));
 /// config.instructions = Some("Ask for forecasts by city name.".into());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// Who the server is.
@@ -75,6 +76,22 @@ impl ServerConfig {
     }
 }
 
+/// The key is a secret, so it is never printed.
+impl fmt::Debug for ServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerConfig")
+            .field("info", &self.info)
+            .field("page_size", &self.page_size)
+            .field("input_timeout", &self.input_timeout)
+            .field("state_lifetime", &self.state_lifetime)
+            .field("state_key", &self.state_key.map(|_| ".."))
+            .field("single_use_state", &self.single_use_state)
+            .field("keep_alive", &self.keep_alive)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What a server knows of the client that a request comes from. In the modern era every request says it anew.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -85,4 +102,17 @@ pub struct Caller {
     pub capabilities: ClientCapabilities,
     /// Who the client says it is. It decides nothing.
     pub info: Option<Implementation>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_not_printed() {
+        let mut config = ServerConfig::new(Implementation::new("s", "1"));
+        config.state_key = Some([201; 32]);
+        let printed = alloc::format!("{config:?}");
+        assert!(!printed.contains("201") && printed.contains("state_key: Some(\"..\")"), "{printed}");
+    }
 }
