@@ -40,7 +40,7 @@ pub struct Limits {
     pub listing_bytes: usize,
     /// States of calls between two rounds that a server remembers as used, where each may be used once. 65,536 in ten minutes
     /// are a hundred rounds a second, and take 4 MB; beyond it rounds are refused.
-    pub used_states: usize,
+    pub used_states: u32,
     /// Results in the cache.
     pub cached_results: usize,
     /// Bytes of results in the cache.

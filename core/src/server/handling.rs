@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::config::Caller;
 use super::invocation::{Invocation, Invoked, Needs, Reply, ReplyTo};
 use super::params::Params;
-use super::state::{CallDigest, Carried, NotUsable, StateId};
+use super::state::{CallDigest, Carried, NotUsable, Sealer, StateId};
 use super::{Call, Queued, Server};
 use crate::json::Json;
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
@@ -149,17 +149,22 @@ impl<T, H: Clone> Server<T, H> {
         Ok(())
     }
 
+    fn sealer(&self) -> Sealer {
+        let key = self.offer.config.state_key;
+        Sealer::new(key.unwrap_or_else(|| unreachable!("a server that was given no key has drawn one")))
+    }
+
     /// What the round before has handed on.
     fn open_state(&mut self, sealed: &str, invoked: &Invoked, now: Instant) -> Result<FromBefore, RpcError> {
         let now = self.unix_time(now);
-        let opened = self.offer.sealer.open(sealed, &digest(invoked), now).ok_or_else(|| {
+        let opened = self.sealer().open(sealed, &digest(invoked), now).ok_or_else(|| {
             RpcError::invalid_params(
                 "the request state was changed, is too old, or belongs to another call; call anew without it",
             )
         })?;
         let config = &self.offer.config;
         if config.single_use_state {
-            self.used_states.take(&opened, now, config.limits.used_states).map_err(|why| match why {
+            self.used_states.take(&opened, now, config.limits.used_states as usize).map_err(|why| match why {
                 NotUsable::Again => {
                     RpcError::invalid_params("the request state was used already; call anew without it")
                 }
@@ -286,7 +291,7 @@ impl<T, H: Clone> Server<T, H> {
             let expires = self.unix_time(now) + self.offer.config.state_lifetime;
             let call = digest(&invocation.request);
             let carried = Carried { inputs: invocation.inputs.clone(), state: needs.state };
-            match self.offer.sealer.seal(&call, &carried, expires, key) {
+            match self.sealer().seal(&call, &carried, expires, key) {
                 Ok(sealed) => result.request_state = Some(sealed),
                 Err(error) => return self.session.fail(key, &RpcError::internal(error.to_string())),
             }

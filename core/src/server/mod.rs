@@ -30,7 +30,7 @@ pub(crate) use params::Params;
 pub(crate) use registry::Changes;
 pub use registry::Registry;
 pub use state::StateId;
-use state::{Sealer, UsedStates};
+use state::UsedStates;
 
 use crate::client::{CallId, CallOptions};
 use crate::entropy::Entropy;
@@ -59,7 +59,6 @@ pub(crate) struct Server<T, H> {
 pub(crate) struct Offer<H> {
     pub(crate) config: ServerConfig,
     pub(crate) registry: Registry<H>,
-    sealer: Sealer,
     /// `"io.modelcontextprotocol/serverInfo":{…}`, which every modern result carries.
     result_meta: Box<[u8]>,
 }
@@ -70,16 +69,16 @@ impl<H> Offer<H> {
         core::mem::take(&mut self.registry.changes)
     }
 
-    pub(crate) fn new(config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {
+    pub(crate) fn new(mut config: ServerConfig, mut registry: Registry<H>, entropy: &mut Entropy) -> Self {
         // What was there from the start is no change.
         registry.changes = Changes::default();
         registry.trim();
-        let sealer = Sealer::new(config.state_key.unwrap_or_else(|| entropy.bytes()), entropy.bytes());
+        config.state_key.get_or_insert_with(|| entropy.bytes());
         let mut result_meta = Vec::new();
         let _ = write_json(&mut result_meta, key::SERVER_INFO);
         result_meta.push(b':');
         let _ = write_json(&mut result_meta, &config.info);
-        Self { config, registry, sealer, result_meta: result_meta.into() }
+        Self { config, registry, result_meta: result_meta.into() }
     }
 }
 

@@ -8,6 +8,7 @@
 //! belongs to is authenticated with it and not in it. The engine knows neither principals (there is no authorization yet)
 //! nor sessions (calls of the modern era have none), so it is bound to neither.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,15 +28,13 @@ const SALT_BYTES: usize = 24;
 const TAG_BYTES: usize = 16;
 const EXPIRY_BYTES: usize = 8;
 
-/// Tells this use of the server's key from any other.
-const PURPOSE: &[u8] = b"windlass requestState 1";
+/// Tell these uses of the server's key from any other, and from each other.
+const SEALING: &[u8] = b"windlass requestState 1 key";
+const SALTING: &[u8] = b"windlass requestState 1 salt";
 
-/// Seals and opens `requestState`.
-#[derive(Clone)]
+/// Seals and opens `requestState`. It is made of the key when it is needed, for that is rare.
 pub(super) struct Sealer {
     key: [u8; 32],
-    /// What salts are drawn from. Others who have the same key draw theirs from another.
-    salts: [u8; 32],
 }
 
 /// Names one state that was given to a client between two rounds of a call. No other ever has the same name.
@@ -75,8 +74,8 @@ pub(super) struct Carried {
 }
 
 impl Sealer {
-    pub(super) fn new(key: [u8; 32], salts: [u8; 32]) -> Self {
-        Self { key, salts }
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        Self { key }
     }
 
     /// Seals what the round of this request hands on to the next.
@@ -112,9 +111,11 @@ impl Sealer {
     }
 
     /// A salt that no other state has: it depends on the round, of which this machine has no two alike, and on all that is
-    /// sealed, so that even the same generator in two machines gives the same salt to the same content only.
+    /// sealed, its expiry included. Another machine with the same key gives the same salt to the same content at most, and
+    /// then both seal the same.
     fn salt(&self, content: &[u8], round: RequestKey) -> StateId {
-        let mut salt = HMAC::new(self.salts);
+        let mut salt = HMAC::new(self.key);
+        salt.update(SALTING);
         salt.update(round.to_bytes());
         salt.update(content);
         let mut id = [0; SALT_BYTES];
@@ -124,7 +125,7 @@ impl Sealer {
 
     fn cipher(&self, salt: StateId) -> ChaCha20Poly1305 {
         let mut key = HMAC::new(self.key);
-        key.update(PURPOSE);
+        key.update(SEALING);
         key.update(salt.0);
         // The key is used once, so the nonce says nothing.
         ChaCha20Poly1305::new(Key::new(key.finalize()), Nonce::new([0; 12]))
@@ -154,9 +155,11 @@ impl CallDigest {
     }
 }
 
-/// The states that were opened and are not too old yet, for servers that let each be used once.
+/// The states that were opened and are not too old yet, for servers that let each be used once. Most servers do not, and
+/// have nothing but an empty place here.
 #[derive(Debug, Default)]
-pub(super) struct UsedStates(BTreeSet<(u64, StateId)>);
+#[expect(clippy::box_collection, reason = "every session has a place for it, and hardly any uses it")]
+pub(super) struct UsedStates(Option<Box<BTreeSet<(u64, StateId)>>>);
 
 /// Why a state may not be used.
 #[derive(Debug, PartialEq, Eq)]
@@ -170,18 +173,18 @@ pub(super) enum NotUsable {
 impl UsedStates {
     /// Uses a state, if nobody has; at most `most` are remembered at a time.
     pub(super) fn take(&mut self, opened: &Opened, now: Duration, most: usize) -> Result<(), NotUsable> {
-        let now = millis(now);
-        while self.0.first().is_some_and(|&(expires, _)| expires < now) {
-            self.0.pop_first();
+        let (used, now) = (self.0.get_or_insert_default(), millis(now));
+        while used.first().is_some_and(|&(expires, _)| expires < now) {
+            used.pop_first();
         }
         let state = (opened.expires, opened.id);
-        if self.0.contains(&state) {
+        if used.contains(&state) {
             return Err(NotUsable::Again);
         }
-        if self.0.len() >= most {
+        if used.len() >= most {
             return Err(NotUsable::TooMany);
         }
-        self.0.insert(state);
+        used.insert(state);
         Ok(())
     }
 }
@@ -193,7 +196,7 @@ mod tests {
     const LATER: Duration = Duration::from_secs(60);
 
     fn sealer() -> Sealer {
-        Sealer::new([7; 32], [1; 32])
+        Sealer::new([7; 32])
     }
 
     fn call() -> CallDigest {
@@ -217,8 +220,7 @@ mod tests {
         assert!(sealer.open(&sealed, &call(), LATER).is_some());
         assert!(sealer.open(&sealed, &call(), LATER + Duration::from_millis(1)).is_none(), "expired");
         assert!(sealer.open(&sealed, &CallDigest::of("tools/call", "book", r#"{"seat":2}"#), LATER).is_none());
-        assert!(Sealer::new([8; 32], [1; 32]).open(&sealed, &call(), LATER).is_none(), "another key");
-        assert!(Sealer::new([7; 32], [2; 32]).open(&sealed, &call(), LATER).is_some(), "another server with the key");
+        assert!(Sealer::new([8; 32]).open(&sealed, &call(), LATER).is_none(), "another key");
         for at in 0..sealed.len() {
             let mut touched = sealed.clone().into_bytes();
             touched[at] = if touched[at] == b'A' { b'B' } else { b'A' };
@@ -242,8 +244,8 @@ mod tests {
     #[test]
     fn no_two_states_are_alike() {
         let sealer = sealer();
-        let other = Sealer::new([7; 32], [2; 32]);
-        let sealed = [seal(&sealer, 1), seal(&sealer, 2), seal(&other, 1)];
+        let later = sealer.seal(&call(), &kept("secret"), 2 * LATER, RequestKey::of(0, 1)).unwrap();
+        let sealed = [seal(&sealer, 1), seal(&sealer, 2), later];
         let ids: BTreeSet<_> = sealed.iter().map(|it| sealer.open(it, &call(), LATER).unwrap().id).collect();
         assert_eq!(ids.len(), 3, "{ids:?}");
         // Not even what is the same in both is seen to be.
@@ -277,6 +279,6 @@ mod tests {
         assert_eq!(used.take(&open(3), LATER, 2), Err(NotUsable::TooMany), "none is forgotten while it could be used");
         assert_eq!(used.take(&open(1), LATER, 2), Err(NotUsable::Again));
         assert_eq!(used.take(&open(3), LATER + Duration::from_millis(1), 2), Ok(()));
-        assert_eq!(used.0.len(), 1);
+        assert_eq!(used.0.unwrap().len(), 1);
     }
 }
