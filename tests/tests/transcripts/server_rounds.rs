@@ -25,7 +25,9 @@ fn registry() -> Registry<Handler> {
         registry.add_resource(Resource::new(uri.clone(), what), reader(uri, what));
     }
     let uri = "note:{name}";
-    assert!(registry.add_resource_template(ResourceTemplate::new(uri, "note"), reader(uri.into(), "form")).is_ok());
+    assert!(
+        registry.add_resource_template(ResourceTemplate::new(uri, "note"), reader("note:a".into(), "form")).is_ok()
+    );
     registry
 }
 

@@ -407,4 +407,23 @@ mod tests {
         }
         assert!(matches!(decoder.next(b"\n\n"), (2, Some(Frame::Oversized(oversized))) if oversized.length == 5111));
     }
+    #[test]
+    fn a_line_that_is_too_long_says_nothing_however_it_comes() {
+        let line = alloc::format!("retry: {}7\n", "0".repeat(2000));
+        for piece in [1, 100, line.len()] {
+            let mut decoder = EventDecoder::new(Bounds::for_events_of(100));
+            let (mut unread, mut rest) = (alloc::vec::Vec::new(), line.as_bytes());
+            while !rest.is_empty() {
+                let (next, left) = rest.split_at(piece.min(rest.len()));
+                unread.extend_from_slice(next);
+                let (consumed, frame) = decoder.next(&unread);
+                assert_eq!(frame, None);
+                unread.drain(..consumed);
+                rest = left;
+            }
+            assert_eq!(decoder.retry(), None, "in pieces of {piece}");
+            assert_eq!(decoder.next(b"retry: 7\n"), (9, None));
+            assert_eq!(decoder.retry(), Some(Duration::from_millis(7)));
+        }
+    }
 }
