@@ -73,11 +73,11 @@ fn alone<'a>(entry: JsonText<'a>, limits: &Limits) -> Result<Message<'a>, Malfor
     }
 }
 
-/// Everything about a message. The planted bug is in here: the third entry of a batch loses its parameters, if it is a
-/// notification about something with a `/` and an `x`.
+/// Everything about a message. The planted bug is in here: the second entry of a batch loses its parameters, if it is a
+/// notification about something with an `x`.
 fn shown(parsed: &Result<Message<'_>, Malformed>, at: usize) -> String {
     if let Ok(Message::Notification { method, params: Some(_) }) = parsed {
-        if canary() && at == 2 && method.contains('/') && method.contains('x') {
+        if canary() && at == 1 && method.contains('x') {
             return format!("{:?}", Message::Notification { method: method.clone(), params: None });
         }
     }

@@ -66,7 +66,7 @@ fn survives(head: &ResponseHead) {
     }
 }
 
-/// The planted bug: the second answer loses a byte of its body, if that is chunked and has a `7` in it.
+/// The planted bug: the second answer loses a byte of its body, if that is chunked and has more than two.
 fn damaged(mut seen: Vec<Seen<ResponseHead>>) -> Vec<Seen<ResponseHead>> {
     let mut responses = 0;
     let mut chunked = false;
@@ -76,7 +76,7 @@ fn damaged(mut seen: Vec<Seen<ResponseHead>>) -> Vec<Seen<ResponseHead>> {
                 responses += 1;
                 chunked = head.framing == Framing::Chunked;
             }
-            Seen::Body(body) if responses == 2 && chunked && body.contains(&b'7') => drop(body.pop()),
+            Seen::Body(body) if responses == 2 && chunked && body.len() > 2 => drop(body.pop()),
             _ => {}
         }
     }

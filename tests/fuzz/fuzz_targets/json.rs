@@ -106,10 +106,11 @@ fn scans_alike(text: &[u8]) {
     }
 }
 
-/// The planted bug: the result of a tool is taken for a success, if it is none and says so in a text with an `x`.
+/// The planted bug: the result of a tool loses a mark, if it has three kinds of them.
 fn damaged(ours: String) -> String {
-    if canary() && ours.starts_with(r#"{"content":"#) && ours.contains(r#""isError":true"#) && ours.contains('x') {
-        return ours.replace("true", "false");
+    if canary() && ours.starts_with(r#"{"content":"#) && ours.contains('!') && ours.contains('~') && ours.contains('^')
+    {
+        return ours.replace('^', "");
     }
     ours
 }

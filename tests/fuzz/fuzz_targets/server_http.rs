@@ -83,7 +83,7 @@ fuzz_target!(|tape: &[u8]| {
     for conn in rig.streams() {
         rig.fail(conn, &mut world);
     }
-    rig.pass(Duration::from_secs(700), &mut world);
+    rig.pass(Duration::from_secs(300), &mut world);
     assert!(rig.machine.is_idle(), "nobody waits for anything");
     if let AnyServer::Http(server) = &rig.machine {
         assert_eq!(server.sessions(), 0, "what nobody uses is forgotten");
@@ -97,7 +97,8 @@ fn endpoint(way: u8) -> HttpServerConfig {
     http.json_answers = way & 1 == 0;
     http.connections = CONNECTIONS;
     http.sessions = 2;
-    http.session_idle = Duration::from_secs(300);
+    http.session_idle = Duration::from_secs(100);
+    http.heartbeat = Duration::from_secs(30);
     http.write_bytes = 8 * 1024;
     http.replay_events = 3;
     http.replay_bytes = 1024;
@@ -143,8 +144,6 @@ struct Wire {
     asked: Vec<u8>,
     /// Whether the requests cannot be read any more.
     broken: bool,
-    /// Whether a stream was to be resumed.
-    resumes: bool,
     responses: ResponseDecoder,
     unread: Vec<u8>,
     head: Option<ResponseHead>,
@@ -158,7 +157,6 @@ impl Wire {
             requests: RequestDecoder::new(endpoint(0).head),
             asked: Vec::new(),
             broken: false,
-            resumes: false,
             responses: ResponseDecoder::new(http1::Bounds::default()),
             unread: Vec::new(),
             head: None,
@@ -176,10 +174,7 @@ impl Wire {
                     self.asked.drain(..consumed);
                     match frame {
                         None => return,
-                        Some(Frame::Head(head)) => {
-                            self.responses.expect(&head.method);
-                            self.resumes |= head.headers.contains("last-event-id");
-                        }
+                        Some(Frame::Head(head)) => self.responses.expect(&head.method),
                         Some(_) => {}
                     }
                 }
@@ -262,9 +257,8 @@ impl World<Server> for Clients {
                 }
                 Some(Frame::Body(range)) => {
                     wire.body.extend_from_slice(&bytes[range]);
-                    // The planted bug: on the connection of a stream that was resumed, a byte is lost, if a handler was
-                    // cancelled before.
-                    if canary() && wire.is_stream() && self.program.cancelled > 0 && wire.resumes {
+                    // The planted bug: a stream loses a byte, if a handler was cancelled before.
+                    if canary() && wire.is_stream() && self.program.cancelled > 0 {
                         wire.body.pop();
                     }
                 }

@@ -40,6 +40,10 @@ pub enum Handler {
 /// many come out; `Z` whether the driver is lazy.
 pub const LETTERS: &[u8] = b"RPVUACXIQTJKDZ";
 
+/// Longer than any call may take, and any wait for input.
+const QUIET: Duration = Duration::from_secs(100);
+
+/// Longer than anything may take.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
 
 #[derive(Default)]
@@ -226,11 +230,14 @@ pub fn quieten<W: Inhabited>(rig: &mut Rig<Server>, world: &mut W) {
     rig.lazy = false;
     rig.thirst = usize::MAX;
     rig.settle(world);
-    answer_everything(rig, world);
-    rig.pass(Duration::from_secs(700), world);
-    // Whoever was asked for input and did not answer is told so, or asked again.
-    answer_everything(rig, world);
-    rig.pass(Duration::from_secs(700), world);
+    // What was behind something else on its connection comes when that is over.
+    loop {
+        answer_everything(rig, world);
+        rig.pass(QUIET, world);
+        if world.program().waiting.is_empty() {
+            break;
+        }
+    }
     assert!(world.program().open.is_empty(), "every call completes");
 }
 
