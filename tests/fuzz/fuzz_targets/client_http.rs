@@ -242,11 +242,11 @@ impl Inhabited for Server {
     }
 }
 
-/// The planted bug: progress makes the program forget its call, if there is a subscription as well and much was
+/// The planted bug: progress makes the program forget its call, if there is a subscription as well and something was
 /// cancelled before.
 fn forgets(program: &Program, _: u32, update: &Update<'_>) -> bool {
     if let Update::Progress(_) = update {
-        if program.listens() && program.cancelled > 1 {
+        if program.listens() && program.cancelled > 0 {
             return true;
         }
     }

@@ -126,12 +126,10 @@ fn what_is_written_is_read(bytes: &[u8], choice: u8) {
     }
 }
 
-/// The planted bug: the second event has another id, if its name ends with `!`.
+/// The planted bug: the third event has another id, if it has a name.
 fn damaged(mut stream: Stream) -> Stream {
-    if let Some(Seen { what: What::Event { name: Some(name), .. }, id, .. }) = stream.events.get_mut(1) {
-        if name.ends_with('!') {
-            id.push('!');
-        }
+    if let Some(Seen { what: What::Event { name: Some(_), .. }, id, .. }) = stream.events.get_mut(2) {
+        id.push('!');
     }
     stream
 }
