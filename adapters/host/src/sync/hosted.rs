@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +36,8 @@ pub struct Hosted<M> {
     sockets: usize,
 }
 
-/// Takes in a client.
-type Accept<M> = fn(&mut M, Instant) -> Option<ConnId>;
+/// Takes in a client, from its address if it has one.
+type Accept<M> = fn(&mut M, Option<IpAddr>, Instant) -> Option<ConnId>;
 
 impl<T> Hosted<HttpClient<T>> {
     /// A client. `wake` is called, from any thread, when [`drive`](Hosted::drive) is to be: a name was looked up.
@@ -50,7 +51,7 @@ impl<T> Hosted<HttpClient<T>> {
         let sockets = target.config.connections.saturating_add(UNCOUNTED);
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let hub = on_network(machine, target, clock, Grace::default(), &wake);
-        Self { hub, network: Network::new(None), accept: |_, _| None, sockets }
+        Self { hub, network: Network::new(None), accept: |_, _, _| None, sockets }
     }
 }
 
@@ -75,7 +76,7 @@ impl<T, H: Clone> Hosted<HttpServer<T, H>> {
         let mut hub = Hub::new(machine, clock, Connector::Connected(None), Grace::default());
         // A server dials nobody, so nobody has to wake it.
         hub.wires = Some(Wires::new(DialOptions::new(), clock, Arc::new(|| {})));
-        let accept: Accept<HttpServer<T, H>> = |machine, now| Some(machine.accept(now));
+        let accept: Accept<HttpServer<T, H>> = |machine, client, now| Some(machine.accept_from(client, now));
         Ok(Self { hub, network: Network::new(Some(listener)), accept, sockets })
     }
 }
@@ -150,8 +151,69 @@ impl<M: Machine> Connections for Held<'_, M> {
     fn accept(&self, wire: Wire) {
         let mut hub = self.hub.borrow_mut();
         let now = hub.now();
-        if let (Some(conn), Some(wires)) = ((self.accept)(&mut hub.machine, now), &mut hub.wires) {
+        if let (Some(conn), Some(wires)) = ((self.accept)(&mut hub.machine, wire.client(), now), &mut hub.wires) {
             wires.insert(conn, wire);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::TcpListener;
+    use std::sync::mpsc::channel;
+
+    use windlass::model::Implementation;
+
+    use super::super::{Direction, Ready};
+    use super::*;
+
+    /// Sockets that are always ready, as those of peers that never have nothing to say.
+    #[derive(Default)]
+    struct AlwaysReady(BTreeSet<u64>);
+
+    impl Watch for AlwaysReady {
+        fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+            match socket {
+                Some(_) => self.0.insert(number),
+                None => self.0.remove(&number),
+            };
+            Ok(())
+        }
+
+        fn wait_for_sockets(
+            &mut self,
+            wanted: &mut dyn FnMut(u64) -> Ready,
+            _: Option<Duration>,
+            ready: &mut Vec<(u64, Ready)>,
+        ) -> io::Result<()> {
+            let all = self.0.iter().map(|number| (*number, wanted(*number)));
+            ready.extend(all.filter(|(_, ready)| *ready != Ready::default()));
+            Ok(())
+        }
+
+        fn socket_exhausted(&mut self, _: u64, _: Direction) {}
+    }
+
+    #[test]
+    fn peers_that_always_have_more_to_say_do_not_hold_up_the_loop() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (turned, has_turned) = channel();
+        std::thread::spawn(move || {
+            let clock = Clock::new();
+            let config = ClientConfig::new(Implementation::new("test", "1"));
+            let target = HttpTarget::new(&url).unwrap();
+            let mut client: Hosted<HttpClient<()>> = Hosted::client(config, target, clock, || {});
+            let mut watch = AlwaysReady::default();
+            for _ in 0..10 {
+                let interest = client.drive(&mut watch, |_| {}).unwrap();
+                let _ = turned.send(interest.deadline.is_some_and(|deadline| deadline <= clock.now()));
+            }
+        });
+        for turn in 0..10 {
+            let comes_again = has_turned.recv_timeout(Duration::from_secs(20)).expect("the loop is held up");
+            assert!(comes_again, "{turn}: what is left to do is done without waiting");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The same over HTTP: clients and servers in a loop of the program's own, and those of other runtimes at the other end.
 
-use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -32,9 +31,7 @@ const TOKENS: std::ops::Range<usize> = 10..100_000;
 
 fn client(target: HttpTarget) -> (Source<HttpClient<u64>>, Clock) {
     let clock = Clock::new();
-    let mut config = ClientConfig::new(Implementation::new("loop", "1.0"));
-    // Tests have a deadline of their own.
-    config.handshake_timeout = Duration::from_secs(600);
+    let config = ClientConfig::new(Implementation::new("loop", "1.0"));
     (Source::http_client(config, target, clock, TOKENS).unwrap(), clock)
 }
 
@@ -304,6 +301,38 @@ fn too_many_clients_leave_room_for_others() {
     });
 }
 
+/// A connection from another address of this machine's. Only Linux has those without being asked.
+#[cfg(target_os = "linux")]
+fn dial_from_elsewhere(to: std::net::SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let stream = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&stream, &std::net::SocketAddr::from(([127, 0, 0, 2], 0))).unwrap();
+    connect(&stream, &to).unwrap();
+    let stream = TcpStream::from(stream);
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn those_who_take_up_the_most_make_room_first() {
+    within_deadline(|| {
+        let mut http = HttpServerConfig::on_loopback();
+        http.connections = 4;
+        let server = Served::start_with(HttpListener::bind("127.0.0.1:0").unwrap(), Some(http));
+        let other = dial_from_elsewhere(server.dial().peer_addr().unwrap());
+        send(&other, &modern_call("echo", r#"{"text":"before"}"#));
+        hear(&other, "before");
+        let _crowd: Vec<_> = (0..100).map(|_| server.dial()).collect();
+        let late = server.dial();
+        send(&late, &modern_call("echo", r#"{"text":"late"}"#));
+        hear(&late, "late");
+        send(&other, &modern_call("echo", r#"{"text":"after"}"#));
+        hear(&other, "after");
+        assert_eq!(server.close(), CloseReason::Requested);
+    });
+}
+
 /// What a client is told before any time has passed.
 fn told_at_once<M>(mut source: Source<M>) -> String
 where
@@ -352,35 +381,4 @@ fn a_machine_that_a_source_cannot_serve_is_refused_at_once() {
     let source = Source::<HttpServer<(), ()>>::http_server(serving, None, Registry::new(), listener, clock, 5..10);
     let why = source.err().unwrap().to_string();
     assert!(why.contains("5 tokens are too few") && why.contains("allow fewer `connections`"), "{why}");
-}
-
-/// A peer that talks without end does not keep the loop from its other work.
-#[test]
-fn a_server_that_always_has_more_to_say_does_not_hold_up_the_loop() {
-    within_deadline(|| {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let flooding = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.read(&mut [0; 4096]).unwrap();
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-            stream.write_all(head.as_bytes()).unwrap();
-            // What takes longer to read than to write.
-            let comments = ":\n".repeat(200_000);
-            while stream.write_all(comments.as_bytes()).is_ok() {}
-        });
-        let (mut source, clock) = client(HttpTarget::new(&url).unwrap());
-        let mut poll = Poll::new().unwrap();
-        let mut events = Events::with_capacity(16);
-        let mut turns_before_its_end = 0;
-        while turns_before_its_end < 3 {
-            let interest = source.drive(poll.registry(), |_| {}).unwrap();
-            assert!(!interest.finished);
-            turns_before_its_end += u32::from(interest.deadline.is_some_and(|deadline| deadline <= clock.now()));
-            wait_for(&mut poll, &mut events, interest.deadline.map(|deadline| clock.until(deadline)));
-            events.iter().for_each(|event| assert!(source.ready(event)));
-        }
-        drop(source);
-        flooding.join().unwrap();
-    });
 }
