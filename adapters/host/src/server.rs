@@ -326,6 +326,15 @@ pub(crate) use server_settings;
 /// The handle of a running server, the same for every adapter.
 macro_rules! server_handle {
     () => {
+        /// How many legacy sessions there are over HTTP.
+        #[cfg(feature = "http")]
+        pub fn sessions(&self) -> usize {
+            match &self.core.shared().hub.machine {
+                windlass::link::AnyServer::Stdio(_) => 0,
+                windlass::link::AnyServer::Http(machine) => machine.sessions(),
+            }
+        }
+
         /// Removes a tool; false if there is none of that name. Clients are told.
         pub fn remove_tool(&self, name: &str) -> bool {
             self.core.change(|machine, _| machine.registry().remove_tool(name))
