@@ -14,7 +14,8 @@
 //!   took.
 //! - `serve_http MANNER` serves HTTP on a port of its own, which it prints, until its standard input ends. Answers are
 //!   `json` or `events`; an `impatient` server waits for nobody, a `patient` one for everybody, so that no timer of its
-//!   own moves it on, and a `narrow` one keeps little for those who do not read.
+//!   own moves it on, one that wants to be `read` waits for no reader, and a `narrow` one keeps little for those who do not
+//!   read.
 //! - `listeners NUMBER` starts such a server, has that many clients listen to it, each on a connection of its own, and
 //!   calls it meanwhile; prints how much memory the server needs for each of them. `party_mio listeners 10000` needs
 //!   10,100 descriptors for each of the two processes.
@@ -196,6 +197,7 @@ fn config(manner: &str) -> HttpServerConfig {
             config.write_timeout = Duration::from_millis(300);
             config.keep_alive = Duration::from_secs(1);
         }
+        "read" => config.write_timeout = Duration::from_millis(300),
         "narrow" => config.write_bytes = 1 << 20,
         "patient" => {
             let timers = [&mut config.stream_after, &mut config.heartbeat, &mut config.head_timeout];

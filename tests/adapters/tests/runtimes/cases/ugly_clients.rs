@@ -131,7 +131,7 @@ case!(those_who_do_not_read_cost_little, {
 });
 
 case!(those_who_take_nothing_for_too_long_are_given_up, {
-    let server = HttpParty::start(OWN_SERVER, "impatient");
+    let server = HttpParty::start(OWN_SERVER, "read");
     let client = wait!(connected(&server));
     let deaf = [server.dial()];
     for stream in &deaf {
