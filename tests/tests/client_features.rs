@@ -265,14 +265,16 @@ fn all_pages_of_a_listing_have_the_time_of_one_call() {
 #[test]
 fn half_a_surrogate_pair_is_passed_on_where_nobody_reads_it() {
     const CUT_OFF: &str = r#"{"title":"Hi \ud83d","stars":5}"#;
-    // To a handler and back.
-    let mut sim = Sim::new(1, Weather::rough(), client_config(), server);
+    // To a handler and back; not among what is held against the schemas, whose reader takes no such text.
+    let mut sim = windlass_sim::Sim::new(1, Weather::rough(), client_config(), server);
     sim.run_until(|sim| sim.client.peer().is_some());
     let params = CallToolParams::new("echo").with_arguments(Json::parse(CUT_OFF).unwrap());
     let call = sim.client.call::<CallTool>(&params).unwrap();
     sim.run_until(|sim| sim.client.outcome(call).is_some());
     assert_eq!(sim.client.result::<CallTool>(call).unwrap().text_content(), CUT_OFF);
-    finish(&mut sim);
+    sim.client.close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
 
     // In a result, unless it is where the protocol has text.
     let mut sim = modern_client();
