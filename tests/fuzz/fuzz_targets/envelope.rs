@@ -74,10 +74,10 @@ fn alone<'a>(entry: JsonText<'a>, limits: &Limits) -> Result<Message<'a>, Malfor
 }
 
 /// Everything about a message. The planted bug is in here: the second entry of a batch loses its parameters, if it is a
-/// notification about something with an `x`.
+/// notification with the name of a request.
 fn shown(parsed: &Result<Message<'_>, Malformed>, at: usize) -> String {
     if let Ok(Message::Notification { method, params: Some(_) }) = parsed {
-        if canary() && at == 1 && method.contains('x') {
+        if canary() && at == 1 && method.contains("tools/call") {
             return format!("{:?}", Message::Notification { method: method.clone(), params: None });
         }
     }

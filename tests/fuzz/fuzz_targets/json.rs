@@ -106,11 +106,10 @@ fn scans_alike(text: &[u8]) {
     }
 }
 
-/// The planted bug: the result of a tool loses a mark, if it has three kinds of them.
+/// The planted bug: the result of a tool loses a number that is beyond all bounds, or a text that looks like it.
 fn damaged(ours: String) -> String {
-    if canary() && ours.starts_with(r#"{"content":"#) && ours.contains('!') && ours.contains('~') && ours.contains('^')
-    {
-        return ours.replace('^', "");
+    if canary() && ours.starts_with(r#"{"content":"#) && ours.contains("1e400") {
+        return ours.replace("1e400", "");
     }
     ours
 }
