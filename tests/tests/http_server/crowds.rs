@@ -59,6 +59,30 @@ fn bodies_that_stall_hold_up_nobody_for_long() {
 }
 
 #[test]
+fn bodies_that_come_in_turn_do_not_wait_for_each_other() {
+    let mut house = little();
+    let call = large("echo", MIB);
+    let mut unsent: Vec<_> = (0..20).map(|_| (house.connect(), &call[..])).collect();
+    // A part of each in turn, as a network would bring them.
+    while !unsent.is_empty() {
+        let before: usize = unsent.iter().map(|(_, rest)| rest.len()).sum();
+        for (conn, rest) in &mut unsent {
+            let (part, later) = rest.split_at(rest.len().min(MIB / 16));
+            let unread = house.write(*conn, part).len();
+            *rest = &rest[rest.len() - later.len() - unread..];
+        }
+        let after: usize = unsent.iter().map(|(_, rest)| rest.len()).sum();
+        assert!(after < before, "{} clients wait for each other's memory", unsent.len());
+        unsent.retain(|(conn, rest)| {
+            if rest.is_empty() {
+                assert_eq!(status(&house.read(*conn)), 200);
+            }
+            !rest.is_empty()
+        });
+    }
+}
+
+#[test]
 fn those_who_have_waited_for_memory_are_told_so() {
     let mut house = little();
     let call = large("slow", 6 * MIB + 3 * MIB / 4);

@@ -412,7 +412,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     }
 
     fn next_to_move(&mut self) -> Option<ConnId> {
-        self.front.next_to_move()
+        self.front.next_to_move(self.now)
     }
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {

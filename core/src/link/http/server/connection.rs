@@ -87,12 +87,11 @@ enum Phase {
         head: Box<RequestHead>,
         verb: Verb,
         body: Vec<u8>,
+        /// How much memory the body has been promised in all, and may not have taken yet.
+        promised: usize,
     },
     /// The server is at it.
-    Answering {
-        stream: Option<StreamId>,
-        events: bool,
-    },
+    Answering { stream: Option<StreamId>, events: bool },
     /// What waits is written, then the connection is closed.
     Closing,
 }
@@ -162,22 +161,42 @@ impl Connection {
         self.moved = now;
     }
 
-    /// The memory that it takes.
+    /// The memory that it takes, or has been promised.
     pub(super) fn holds(&self) -> usize {
-        let body = if let Phase::Body { body, .. } = &self.phase { body.capacity() } else { 0 };
+        let body = match &self.phase {
+            Phase::Body { body, promised, .. } => body.capacity().max(*promised),
+            _ => 0,
+        };
         self.inbox.capacity() + self.outbox.capacity() + body + self.in_hand
     }
 
-    /// How much memory it will take to read on. A body of which little has come is looked at as a whole: whoever waits for
-    /// memory from the beginning holds none that others wait for.
-    pub(super) fn expected(&self) -> usize {
+    /// How much more memory it will take to read on.
+    pub(super) fn expected(&self, config: &HttpServerConfig) -> usize {
+        let body = match &self.phase {
+            Phase::Body { body, promised, .. } => {
+                self.body_needs(config).saturating_sub(body.capacity().max(*promised))
+            }
+            _ => 0,
+        };
+        body + SMALL.saturating_sub(self.inbox.capacity())
+    }
+
+    /// What was expected is kept for it from now on, so that nobody else gets it as well.
+    pub(super) fn promise(&mut self, config: &HttpServerConfig) {
+        let needs = self.body_needs(config);
+        if let Phase::Body { promised, .. } = &mut self.phase {
+            *promised = needs.max(*promised);
+        }
+    }
+
+    /// How much memory the body needs to be read on. One whose length is known is looked at as a whole: if each got a
+    /// part, they might all wait for the rest of it.
+    fn body_needs(&self, config: &HttpServerConfig) -> usize {
         let Phase::Body { head, body, .. } = &self.phase else { return 0 };
         match head.framing {
-            Framing::Length(length) if body.len() <= SMALL => {
-                usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(body.capacity())
-            }
-            framing if body.len() == body.capacity() => room(body, 1, framing) - body.capacity(),
-            _ => 0,
+            Framing::Length(length) => usize::try_from(length).unwrap_or(usize::MAX),
+            _ if body.len() < SMALL => SMALL,
+            framing => room(body, most_unread(config), framing),
         }
     }
 
@@ -288,16 +307,16 @@ impl Connection {
                         let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
                         self.stuck_since.get_or_insert(now);
                     }
-                    self.enter(Phase::Body { head: Box::new(head), verb, body: Vec::new() }, now);
+                    self.enter(Phase::Body { head: Box::new(head), verb, body: Vec::new(), promised: 0 }, now);
                 }
                 Some(Frame::Body(part)) => {
-                    let Phase::Body { head, body, .. } = &mut self.phase else { continue };
+                    let Phase::Body { head, body, promised, .. } = &mut self.phase else { continue };
                     let part = &self.inbox.unread(range)[part];
                     if body.len() + part.len() > most_bytes {
                         let detail = alloc::format!("a message may have {most_bytes} bytes");
                         return Some(self.refuse(Refusal::new(413, detail)));
                     }
-                    let room = room(body, part.len(), head.framing);
+                    let room = room(body, part.len(), head.framing).max(*promised);
                     if body.try_reserve_exact(room - body.len()).is_err() {
                         return Some(self.refuse(Refusal::new(503, NO_MEMORY)));
                     }
@@ -309,7 +328,7 @@ impl Connection {
                     self.inbox.trim(&mut self.cursor);
                     self.keep_alive &= self.decoder.keep_alive();
                     let answering = Phase::Answering { stream: None, events: false };
-                    if let Phase::Body { head, verb, body } = core::mem::replace(&mut self.phase, answering) {
+                    if let Phase::Body { head, verb, body, .. } = core::mem::replace(&mut self.phase, answering) {
                         self.since = now;
                         self.in_hand = body.len();
                         return Some(Arrival::Request { head, verb, body });

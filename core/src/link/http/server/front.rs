@@ -87,16 +87,19 @@ impl Front {
 
     pub(super) fn space(&mut self, conn: ConnId) -> &mut [u8] {
         let most = if self.memory.is_short() { SMALL } else { usize::MAX };
-        match self.reads(conn) {
-            true => self.connections.get_mut(&conn).map_or(&mut [], |connection| connection.space(&self.config, most)),
-            false => &mut [],
+        if !self.reads(conn) {
+            return &mut [];
         }
+        let Some(connection) = self.connections.get_mut(&conn) else { return &mut [] };
+        self.memory.promise(connection, &self.config);
+        connection.space(&self.config, most)
     }
 
     /// Whether there is room for what comes. Whoever is told that there is none hears of it when there is.
     pub(super) fn reads(&mut self, conn: ConnId) -> bool {
         let Some(connection) = self.connections.get_mut(&conn) else { return false };
-        let (wants, held, expected) = (connection.reads(&self.config), connection.counted, connection.expected());
+        let (wants, held, expected) =
+            (connection.reads(&self.config), connection.counted, connection.expected(&self.config));
         let fits = self.memory.has_room(held, expected);
         connection.held_back = !(wants && fits);
         if wants && !fits && !core::mem::replace(&mut connection.waits_for_memory, true) {
@@ -200,15 +203,17 @@ impl Front {
         self.arm(conn);
     }
 
-    pub(super) fn next_to_move(&mut self) -> Option<ConnId> {
-        self.moving.pop_front().or_else(|| self.next_with_memory())
+    pub(super) fn next_to_move(&mut self, now: Instant) -> Option<ConnId> {
+        self.moving.pop_front().or_else(|| self.next_with_memory(now))
     }
 
     /// A connection that has waited for memory and can be read now.
-    fn next_with_memory(&mut self) -> Option<ConnId> {
+    fn next_with_memory(&mut self, now: Instant) -> Option<ConnId> {
         let conn = self.memory.next_with_room(|conn| !self.connections.contains_key(&conn))?;
         if let Some(connection) = self.connections.get_mut(&conn) {
             connection.waits_for_memory = false;
+            // From now on it is up to the client again.
+            connection.moved = now;
         }
         Some(conn)
     }

@@ -7,6 +7,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
+use super::config::HttpServerConfig;
 use super::connection::Connection;
 use crate::machine::ConnId;
 use crate::time::Instant;
@@ -14,7 +15,10 @@ use crate::time::Instant;
 /// What a small request or answer takes at most; most of them take far less.
 pub(super) const SMALL: usize = 16 * 1024;
 
-/// Which part of the memory is left to what is small: an eighth of 256 MiB holds two thousand that are as large as that.
+/// What somebody takes at most who has sent something small and gets a small answer, with the room to read it into.
+const LITTLE: usize = 3 * SMALL;
+
+/// Which part of the memory is left to what is small: an eighth of 256 MiB is enough for 680 who take all of that at once.
 const SMALL_SHARE: usize = 8;
 
 /// How long a client may neither send nor take anything while others wait for memory. Who is merely slow moves a byte in
@@ -31,6 +35,8 @@ pub(super) struct Memory {
     /// and those that need much.
     small_waiting: VecDeque<Waiting>,
     large_waiting: VecDeque<Waiting>,
+    /// What those may take who were told lately that they need not wait. Not all who wait are told of the same room.
+    offered: usize,
     /// When those who hold up others are looked for again.
     next_search: Option<Instant>,
 }
@@ -46,13 +52,21 @@ pub(super) struct Waiting {
 impl Memory {
     pub(super) fn new(limit: usize) -> Self {
         let (small_waiting, large_waiting) = Default::default();
-        Self { limit, used: 0, small_waiting, large_waiting, next_search: None }
+        Self { limit, used: 0, small_waiting, large_waiting, offered: 0, next_search: None }
     }
 
     /// Counts what a connection holds anew.
     pub(super) fn count(&mut self, connection: &mut Connection) {
         let holds = connection.holds();
         self.recount(core::mem::replace(&mut connection.counted, holds), holds);
+    }
+
+    /// Counts what a connection will take to be read on, from now on.
+    pub(super) fn promise(&mut self, connection: &mut Connection, config: &HttpServerConfig) {
+        connection.promise(config);
+        let before = self.used;
+        self.count(connection);
+        self.offered = self.offered.saturating_sub(self.used.saturating_sub(before));
     }
 
     /// Somebody who had `before` has `after` now.
@@ -63,8 +77,12 @@ impl Memory {
 
     /// Whether somebody who has `held` may have `more`.
     pub(super) fn has_room(&self, held: usize, more: usize) -> bool {
-        let share = if held.saturating_add(more) <= SMALL { self.limit } else { self.large_share() };
-        self.used.saturating_add(more) < share
+        more == 0 || self.used.saturating_add(more) < self.share(held, more)
+    }
+
+    /// How much of the memory there is for somebody who has `held` and wants `more`.
+    fn share(&self, held: usize, more: usize) -> usize {
+        if held.saturating_add(more) <= LITTLE { self.limit } else { self.large_share() }
     }
 
     /// Whether somebody has to wait, or would if there were anybody.
@@ -72,12 +90,17 @@ impl Memory {
         self.used >= self.large_share() || !self.small_waiting.is_empty() || !self.large_waiting.is_empty()
     }
 
+    /// What is freed at once besides what is asked for, so that those who hold up others do not go one by one.
+    pub(super) fn reserve(&self) -> usize {
+        self.limit / SMALL_SHARE
+    }
+
     fn large_share(&self) -> usize {
         self.limit - self.limit / SMALL_SHARE
     }
 
     pub(super) fn wait(&mut self, waiting: Waiting) {
-        match waiting.held.saturating_add(waiting.more) <= SMALL {
+        match waiting.held.saturating_add(waiting.more) <= LITTLE {
             true => self.small_waiting.push_back(waiting),
             false => self.large_waiting.push_back(waiting),
         }
@@ -91,7 +114,9 @@ impl Memory {
                 queue.pop_front();
             }
             let Some(first) = queue.front().copied() else { continue };
-            if self.has_room(first.held, first.more) {
+            let taken = self.used.saturating_add(self.offered).saturating_add(first.more);
+            if taken < self.share(first.held, first.more) {
+                self.offered += first.more;
                 let queue = if large { &mut self.large_waiting } else { &mut self.small_waiting };
                 return queue.pop_front().map(|first| first.conn);
             }
@@ -108,6 +133,8 @@ impl Memory {
     pub(super) fn searches(&mut self, now: Instant) -> bool {
         let due = self.next_search.is_none_or(|due| due <= now);
         if due {
+            // Who has not taken what there was does not keep it from others.
+            self.offered = 0;
             self.next_search = Some(now + PACE);
         }
         due
@@ -133,21 +160,24 @@ mod tests {
         let mut memory = Memory::new(8 << 20);
         memory.recount(0, 7 << 20);
         assert!(memory.is_short());
-        assert!(!memory.has_room(SMALL, 1) && !memory.has_room(0, SMALL + 1));
-        assert!(memory.has_room(0, SMALL) && memory.has_room(SMALL, 0));
+        assert!(!memory.has_room(LITTLE, 1) && !memory.has_room(0, LITTLE + 1));
+        assert!(memory.has_room(0, LITTLE) && memory.has_room(LITTLE - 1, 1));
         memory.recount(0, 1 << 20);
-        assert!(!memory.has_room(0, 0), "that is all");
-        for (conn, more) in [(1, SMALL), (9, 5), (2, SMALL - 1), (3, 1 << 20)] {
+        assert!(!memory.has_room(0, 1), "that is all");
+        assert!(memory.has_room(0, 0), "what needs nothing waits for nothing");
+        for (conn, more) in [(1, LITTLE), (9, 5), (2, LITTLE - 1), (3, 1 << 20)] {
             memory.wait(Waiting { conn: ConnId(conn), held: 1, more });
         }
         let next = |memory: &mut Memory| memory.next_with_room(|conn| conn == ConnId(9)).map(|conn| conn.0);
         assert_eq!(next(&mut memory), None);
         memory.recount(1 << 20, 0);
         assert_eq!((next(&mut memory), next(&mut memory)), (Some(2), None), "what is small goes first");
-        memory.recount(SMALL + 1, 0);
+        memory.recount(2 * LITTLE, 0);
         assert_eq!((next(&mut memory), next(&mut memory)), (Some(1), None), "nobody is passed over for long");
-        memory.recount(1 << 20, 0);
-        assert_eq!((next(&mut memory), next(&mut memory)), (Some(3), None));
+        memory.recount((1 << 20) + LITTLE, 0);
+        assert_eq!(next(&mut memory), None, "the others have not taken theirs yet");
+        assert!(memory.searches(Instant::ZERO));
+        assert_eq!((next(&mut memory), next(&mut memory)), (Some(3), None), "and do not keep it from others for long");
     }
 
     #[test]

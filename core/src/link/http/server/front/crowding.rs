@@ -46,7 +46,7 @@ impl Front {
     /// Forgets what is kept for clients that may come back, and closes connections that nothing has moved on for a while,
     /// until there is room for as much, and something besides.
     fn relieve(&mut self, more: usize, now: Instant) {
-        while !self.memory.has_room(usize::MAX, more) && self.forget_oldest() {}
+        while !self.memory.has_room(usize::MAX, more.max(1)) && self.forget_oldest() {}
         // Whoever has little and waits for more is not to blame for it.
         let worth_it = |held: usize, waits: bool| held > if waits { 2 * SMALL } else { 0 };
         let stalled =
@@ -54,8 +54,9 @@ impl Front {
         let stalled = stalled.filter_map(|(conn, connection)| Some((connection.waits_since()?, *conn)));
         let mut stalled: Vec<_> = stalled.filter(|(since, _)| Memory::is_stalled(*since, now)).collect();
         stalled.sort();
+        let wanted = more.saturating_add(self.memory.reserve());
         for (_, conn) in stalled {
-            if self.memory.has_room(usize::MAX, more) {
+            if self.memory.has_room(usize::MAX, wanted) {
                 return;
             }
             match self.connections.get(&conn).is_some_and(|connection| connection.is_half_asked()) {
