@@ -17,7 +17,7 @@ use crate::net::HttpListener;
 use crate::shared::{Driving, Turn, Turned};
 
 /// After this many rounds without waiting, others get a turn on the thread.
-pub(super) const FAIR_ROUNDS: u32 = 32;
+const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over. If it is dropped before, so is the connection.
 pub(super) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {

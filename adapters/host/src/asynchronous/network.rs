@@ -11,11 +11,15 @@ use std::time::Instant as StdInstant;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
-use super::driver::FAIR_ROUNDS;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::hub::Interest;
 use crate::net::HttpListener;
 use crate::shared::{Turn, Turned};
+
+/// How often one connection is read or written before the others get their turn. A read is of 64 KiB at the most: with a
+/// thousand who send as much as they can, whoever has a small question waits for that many times this before it is looked
+/// at.
+const FAIR_ROUNDS: usize = 4;
 
 /// What the driver of a machine does about its connections.
 pub(super) struct Network<R: Runtime> {

@@ -191,6 +191,11 @@ impl Wire {
         matches!(&self.stage, Stage::Open(stream) if !stream.is_handshaking())
     }
 
+    /// Whether it is being looked up or connected to.
+    pub(crate) fn is_dialing(&self) -> bool {
+        matches!(self.stage, Stage::Dialing(_))
+    }
+
     /// Whether there is nothing left to do.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over)

@@ -21,8 +21,10 @@ pub(crate) struct Wires {
     wires: BTreeMap<ConnId, Held>,
     /// Those whose socket is not the one that the driver knows: new ones, changed ones, ones that are gone.
     unwatched: Vec<ConnId>,
-    /// Those that time moves on as well: being opened, being closed.
-    timed: BTreeSet<ConnId>,
+    /// Those that are being looked up or connected to, of which readiness does not tell all.
+    dialing: BTreeSet<ConnId>,
+    /// Those that time moves on as well, being opened or being closed, by when it does.
+    timed: BTreeSet<(Instant, ConnId)>,
     /// Those that are closed but for what their peers still send, in this order. Their machine knows no more of them.
     closing: VecDeque<ConnId>,
 }
@@ -33,6 +35,8 @@ struct Held {
     mover: Option<Waker>,
     /// What whoever moves it waits for.
     awaited: Readiness,
+    /// Where it is among those that time moves on.
+    due: Option<Instant>,
 }
 
 impl Wires {
@@ -41,8 +45,9 @@ impl Wires {
     pub(crate) const LINGERING: usize = 256;
 
     pub(crate) fn new(options: DialOptions, clock: Clock, wake: Wake) -> Self {
-        let (wires, timed, closing) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
-        Self { options: Arc::new(options), clock, wake, wires, unwatched: Vec::new(), timed, closing }
+        let (wires, dialing, timed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let (unwatched, closing) = (Vec::new(), VecDeque::new());
+        Self { options: Arc::new(options), clock, wake, wires, unwatched, dialing, timed, closing }
     }
 
     /// Begins to connect.
@@ -54,11 +59,9 @@ impl Wires {
 
     /// Takes in a connection that was accepted.
     pub(crate) fn insert(&mut self, conn: ConnId, wire: Wire) {
-        if wire.deadline().is_some() {
-            self.timed.insert(conn);
-        }
-        self.wires.insert(conn, Held { wire, mover: None, awaited: Readiness::default() });
+        self.wires.insert(conn, Held { wire, mover: None, awaited: Readiness::default(), due: None });
         self.unwatched.push(conn);
+        self.with(conn, |_| ());
     }
 
     /// Closes a connection on which everything is written.
@@ -80,6 +83,7 @@ impl Wires {
     /// Lets go of all connections, and gives their names.
     pub(crate) fn drop_all(&mut self) -> Vec<ConnId> {
         self.unwatched.clear();
+        self.dialing.clear();
         self.timed.clear();
         self.closing.clear();
         std::mem::take(&mut self.wires).into_keys().collect()
@@ -112,9 +116,11 @@ impl Wires {
     /// the machine may have something to say about that.
     pub(crate) fn advance<M: Machine>(&mut self, machine: &mut M) -> bool {
         let mut progress = false;
-        if !self.timed.is_empty() {
-            let timed: Vec<_> = self.timed.iter().copied().collect();
-            for conn in timed {
+        if !(self.dialing.is_empty() && self.timed.is_empty()) {
+            let now = self.clock.now();
+            let due = self.timed.iter().take_while(|(due, _)| *due <= now).map(|(_, conn)| conn);
+            let moved: Vec<_> = self.dialing.iter().chain(due).copied().collect();
+            for conn in moved {
                 let (clock, before) = (self.clock, self.wires.len());
                 self.with(conn, |wire| wire.advance(machine, conn, clock));
                 progress |= self.wires.len() != before;
@@ -154,10 +160,16 @@ impl Wires {
                 mover.wake();
             }
         }
-        match held.wire.deadline() {
-            Some(_) => self.timed.insert(conn),
-            None => self.timed.remove(&conn),
+        match held.wire.is_dialing() {
+            true => self.dialing.insert(conn),
+            false => !self.dialing.is_empty() && self.dialing.remove(&conn),
         };
+        let due = held.wire.deadline();
+        if held.due != due {
+            let before = std::mem::replace(&mut held.due, due);
+            before.map(|before| self.timed.remove(&(before, conn)));
+            due.map(|due| self.timed.insert((due, conn)));
+        }
         if held.wire.is_over() {
             self.wires.remove(&conn);
             self.closing.retain(|closing| *closing != conn);
@@ -192,7 +204,7 @@ impl Wires {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timed.iter().filter_map(|conn| self.wires.get(conn)?.wire.deadline()).min()
+        self.timed.first().map(|(due, _)| *due)
     }
 
     /// Whether nothing is being closed any more.

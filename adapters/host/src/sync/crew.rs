@@ -4,7 +4,8 @@
 //! A handler may take long all the same, and then requests and cancellations have to be read meanwhile. So there is a
 //! second thread on standby, which looks at the first once in a while and relieves it if it is still in the same
 //! handler. The relieved thread gives its answer and is done with reading; the new one gets a standby of its own.
-//! Handlers that are known to take long are left to the pool from the beginning.
+//! Handlers that are known to take long are left to the pool from the beginning; when they have to wait for each other,
+//! those that are quick do not wait for them.
 //!
 //! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
 //! in order. The reader reads on: requests are taken in, cancelled and refused as before, and a handler that asks back is
@@ -35,12 +36,17 @@ use crate::shared::Driving;
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// How long the reader may run short handlers one after another before it reads and writes again.
+/// How long the reader runs short handlers one after another, at least, before it reads and writes again. If there was so
+/// much to read that this took longer, it is as long as that took: handlers are not to starve behind clients that send as
+/// much as they can.
 const STRETCH: Duration = Duration::from_micros(500);
+
+/// Nor are clients to starve behind handlers.
+const LONGEST_STRETCH: Duration = Duration::from_millis(50);
 
 /// How many handlers may be done with their answers not taken by the machine yet, each of which may be large, before
 /// no further ones are started.
-const MOST_ANSWERING: usize = 16;
+const MOST_ANSWERING: usize = 4;
 
 /// Those who serve one connection.
 pub(super) struct Crew<D: Drive> {
@@ -69,7 +75,7 @@ struct Handling<'a, D: Drive>(&'a Crew<D>);
 impl<D: Drive> Drop for Handling<'_, D> {
     fn drop(&mut self) {
         let mut roster = self.0.roster();
-        let others_wait = roster.handling >= self.0.most_handlers && !roster.jobs.is_empty();
+        let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
         roster.handling -= 1;
         drop(roster);
         if others_wait {
@@ -98,6 +104,8 @@ impl<D: Drive> Drop for Answering<'_, D> {
 #[derive(Default)]
 struct Roster {
     jobs: VecDeque<Job>,
+    /// Those of them that are known to take long, and have to wait until others have given their answers.
+    long_jobs: VecDeque<Job>,
     /// The number of the reader's shift.
     shift: u64,
     /// How many handlers readers have begun, and which one runs.
@@ -111,6 +119,32 @@ struct Roster {
     answering: usize,
     /// Whether the connection is over.
     over: bool,
+}
+
+impl Roster {
+    /// The next job that may be begun, and whose habit it follows.
+    fn next_job(&mut self, most_handlers: usize) -> Option<(Job, usize)> {
+        if self.handling >= most_handlers {
+            return None;
+        }
+        let crowded = self.answering >= MOST_ANSWERING;
+        if let Some(job) = if crowded { None } else { self.long_jobs.pop_front() } {
+            let habit = Habits::of(&job.handler);
+            return Some((job, habit));
+        }
+        while let Some(job) = self.jobs.pop_front() {
+            let habit = Habits::of(&job.handler);
+            if !(crowded && self.habits.takes_long(habit)) {
+                return Some((job, habit));
+            }
+            self.long_jobs.push_back(job);
+        }
+        None
+    }
+
+    fn has_jobs(&self) -> bool {
+        !(self.jobs.is_empty() && self.long_jobs.is_empty())
+    }
 }
 
 #[derive(Default)]
@@ -151,6 +185,7 @@ impl<D: Drive> Crew<D> {
 
     fn read_until_relieved(self: &Arc<Self>, shift: u64) {
         let mut actions = Vec::new();
+        let mut stretch = STRETCH;
         loop {
             let interest = self.post.driven.core.turn(&mut actions);
             let acted = !actions.is_empty();
@@ -158,14 +193,17 @@ impl<D: Drive> Crew<D> {
             if interest.finished {
                 return self.finish();
             }
-            let at_most = match self.work(shift) {
+            match self.work(shift, stretch) {
                 Work::Relieved => return,
-                Work::Done => continue,
-                Work::None if acted => continue,
-                Work::None => None,
-                Work::Left => Some(Duration::ZERO),
-            };
-            self.post.attend(interest, at_most);
+                Work::Done => {}
+                Work::None if acted => {}
+                Work::None => self.post.attend(interest, None),
+                Work::Left => {
+                    let began = Instant::now();
+                    self.post.attend(interest, Some(Duration::ZERO));
+                    stretch = began.elapsed().clamp(STRETCH, LONGEST_STRETCH);
+                }
+            }
         }
     }
 
@@ -182,22 +220,15 @@ impl<D: Drive> Crew<D> {
     }
 
     /// Runs what is to be run, for a stretch.
-    fn work(self: &Arc<Self>, shift: u64) -> Work {
+    fn work(self: &Arc<Self>, shift: u64, stretch: Duration) -> Work {
         let mut roster = self.roster();
-        if roster.jobs.is_empty() {
-            return Work::None;
-        }
         let began = Instant::now();
         let mut last = began;
-        while let Some(job) = roster.jobs.pop_front() {
-            let habit = Habits::of(&job.handler);
+        let mut worked = Work::None;
+        while let Some((job, habit)) = roster.next_job(self.most_handlers) {
             if job.cancellation.is_cancelled() {
                 drop(roster);
                 self.post.driven.core.respond_before_turn(job.reply, Err(panicked()));
-            } else if roster.handling >= self.most_handlers {
-                // Whoever is done with its handler says so.
-                roster.jobs.push_front(job);
-                return Work::None;
             } else if !roster.habits.takes_long(habit) {
                 roster.begun += 1;
                 roster.running = Some(habit);
@@ -205,10 +236,6 @@ impl<D: Drive> Crew<D> {
                 if !self.run_here(job, shift, habit, last) {
                     return Work::Relieved;
                 }
-            } else if roster.answering >= MOST_ANSWERING {
-                roster.jobs.push_front(job);
-                drop(self.answered.wait_timeout(roster, LOOK));
-                return Work::Left;
             } else {
                 roster.handling += 1;
                 drop(roster);
@@ -216,13 +243,19 @@ impl<D: Drive> Crew<D> {
                 // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
                 thread::yield_now();
             }
+            worked = Work::Done;
             last = Instant::now();
             roster = self.roster();
-            if last - began >= STRETCH && !roster.jobs.is_empty() {
+            if last - began >= stretch && !roster.jobs.is_empty() {
                 return Work::Left;
             }
         }
-        Work::Done
+        // Whoever is done with its handler says so, but not whoever has given its answer.
+        if !roster.long_jobs.is_empty() && roster.handling < self.most_handlers {
+            drop(self.answered.wait_timeout(roster, LOOK));
+            return Work::Left;
+        }
+        worked
     }
 
     /// Runs a handler on the reader's thread; false if the reader was relieved meanwhile.
@@ -320,6 +353,7 @@ impl<D: Drive> Crew<D> {
         roster.over = true;
         // Nobody is there any more to be answered.
         roster.jobs.clear();
+        roster.long_jobs.clear();
         if let Standby::Asleep(thread) = &roster.standby {
             thread.unpark();
         }

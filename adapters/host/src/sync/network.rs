@@ -16,8 +16,9 @@ use crate::shared::Driven;
 /// The number of the socket at which clients come in. Connections have smaller ones.
 const DOOR: u64 = u64::MAX;
 
-/// How often one connection is read before the others get their turn.
-const FAIR_READS: usize = 16;
+/// How often one connection is read before the others get their turn. A read is of 64 KiB at the most: with a thousand
+/// who send as much as they can, whoever has a small question waits for that many times this before it is looked at.
+const FAIR_READS: usize = 4;
 
 /// How many clients are let in before the connections that there are get their turn. Whoever connects again and again
 /// would hold up all others.
