@@ -17,6 +17,9 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Levels of nesting in one message. serde_json itself stops at 128, so deeper messages could not be decoded anyway.
     pub nesting: usize,
+    /// Values in one message: numbers, strings, objects, arrays. A tree of a quarter of a million takes up to 80 MB, where the
+    /// text took 1; a table of that size has 25,000 rows of ten columns. Beyond it the message is refused unread.
+    pub message_values: usize,
     /// Entries of one batch (only revisions before 2025-06-18 have batches). No peer is known to send more than a few.
     pub batch_entries: usize,
     /// Our own calls that wait for an answer. Beyond it new calls are refused, so a silent peer costs bounded memory.
@@ -52,6 +55,7 @@ impl Default for Limits {
         Self {
             message_bytes: 16 * 1024 * 1024,
             nesting: 128,
+            message_values: 250_000,
             batch_entries: 128,
             pending_calls: 4096,
             incoming_requests: 1024,

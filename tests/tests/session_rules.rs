@@ -396,6 +396,25 @@ fn nesting_counts_brackets_outside_of_strings() {
 }
 
 #[test]
+fn a_message_has_so_many_values_and_no_more() {
+    let mut config = server_config();
+    config.limits.message_values = 100;
+    let mut sim = fresh_server_with(config);
+    // The envelope has five values of its own, and the parameters' array is one.
+    let request = |id: u64, inner: usize| legacy(id, "ping", &format!(r#""x":[{}]"#, vec!["0"; inner].join(",")));
+    say(&mut sim, &request(1, 94));
+    say(&mut sim, &request(2, 95));
+    say(&mut sim, &legacy(3, "ping", &format!(r#""x":"{}""#, ",[{".repeat(100))));
+    let heard = sim.client.heard();
+    let answers: Vec<_> = heard.iter().map(|line| line.contains("the message has too many values")).collect();
+    assert_eq!(answers, [false, true, false], "{heard:?}");
+    assert!(heard[1].contains(r#""id":2"#), "the sender is told which request it was");
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
 fn a_server_that_keeps_asking_is_given_up() {
     let mut config = client_config();
     config.limits.input_rounds = 3;

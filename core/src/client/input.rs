@@ -345,7 +345,7 @@ struct RoundParams<'a> {
 
 impl<'a> RoundParams<'a> {
     fn from_frame(frame: &'a [u8], answers: &'a BTreeMap<String, Json>, state: Option<&'a str>) -> Option<Self> {
-        let ours = Limits { nesting: usize::MAX, ..Limits::default() };
+        let ours = Limits { nesting: usize::MAX, message_values: usize::MAX, ..Limits::default() };
         let Ok(Parsed::Message(Message::Request { params: Some(params), .. })) = parse(frame, &ours) else {
             return None;
         };

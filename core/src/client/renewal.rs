@@ -107,7 +107,7 @@ impl<T> Client<T> {
         if !matches!(self.session.token(number), Some(Call::User(_))) {
             return None;
         }
-        let ours = Limits { nesting: usize::MAX, ..Limits::default() };
+        let ours = Limits { nesting: usize::MAX, message_values: usize::MAX, ..Limits::default() };
         let Ok(Parsed::Message(Message::Request { method, params, .. })) = parse(frame, &ours) else { return None };
         let method = match (&*method, modern) {
             ("ping", true) => "server/discover",

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Id, RpcError, code};
+use super::{Id, RpcError, code, values};
 use crate::json::{self, Fault, JsonText};
 use crate::limits::Limits;
 
@@ -80,6 +80,8 @@ pub enum MalformedKind {
     NotJson,
     /// Nested deeper than [`Limits::nesting`].
     TooDeep,
+    /// More values than [`Limits::message_values`].
+    TooManyValues,
     /// Longer than [`Limits::message_bytes`].
     TooLong,
     /// The stream ended inside a message.
@@ -152,6 +154,7 @@ impl fmt::Display for Malformed {
             MalformedKind::NotUtf8 => "the message is not UTF-8",
             MalformedKind::NotJson => "the message is not JSON",
             MalformedKind::TooDeep => "the message is nested too deeply",
+            MalformedKind::TooManyValues => "the message has too many values",
             MalformedKind::TooLong => "the message is too long",
             MalformedKind::Truncated => "the stream ended inside a message",
             MalformedKind::NotAnObject => "the message is not a JSON object",
@@ -188,6 +191,10 @@ pub fn parse<'a>(text: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Malforme
     let text = core::str::from_utf8(text).map_err(|error| {
         Malformed::new(MalformedKind::NotUtf8, alloc::format!("byte {} is not", error.valid_up_to()))
     })?;
+    if values::are_more_than(limits.message_values, text) {
+        let detail = alloc::format!("{} are allowed", limits.message_values);
+        return Err(Malformed::new(MalformedKind::TooManyValues, detail));
+    }
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'{') => parse_object(text, limits.nesting).map(Parsed::Message),
         Some(b'[') => parse_batch(text, limits).map(Parsed::Batch),

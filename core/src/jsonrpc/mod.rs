@@ -5,6 +5,7 @@ mod envelope;
 mod error;
 mod id;
 mod salvage;
+mod values;
 
 pub(crate) use crate::json::excerpt;
 pub(crate) use encode::{Splice, encode_error, encode_notification, encode_request, encode_result};

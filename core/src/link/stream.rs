@@ -241,7 +241,7 @@ impl Reader {
                     self.cursor += consumed;
                     return Some(Incoming::Malformed(Malformed::new(MalformedKind::BatchNotAllowed, "")));
                 }
-                Err(malformed) if malformed.kind == MalformedKind::TooDeep => {
+                Err(malformed) if matches!(malformed.kind, MalformedKind::TooDeep | MalformedKind::TooManyValues) => {
                     // It is not read, but whoever waits for it is told.
                     self.cursor += consumed;
                     return Some(Incoming::Malformed(salvage(&Oversized::of(&unread[line]), malformed)));

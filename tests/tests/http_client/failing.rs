@@ -256,6 +256,18 @@ fn what_the_program_nests_deeply_is_for_the_server_to_judge() {
 }
 
 #[test]
+fn an_answer_with_too_many_values_fails_its_call_at_once() {
+    let mut config = config();
+    config.limits.message_values = 1000;
+    let mut talk = Talk::modern_with(config, http());
+    let (number, request) = call(&mut talk);
+    let values = vec!["[]"; 1000].join(",");
+    talk.json(&request, 200, &request.result(&format!(r#"{{"content":[],"structuredContent":{{"x":[{values}]}}}}"#)));
+    assert!(talk.failed(number).contains("too many values: 1000 are allowed"), "{}", talk.failed(number));
+    talk.close_down();
+}
+
+#[test]
 fn a_server_that_reads_nothing_is_not_given_everything() {
     let mut config = config();
     config.limits.outbox_soft_bytes = 2000;

@@ -37,6 +37,16 @@ fn a_refusal_is_json_with_its_status_even_where_answers_are_streams() {
 }
 
 #[test]
+fn a_request_with_too_many_values_is_refused_and_the_next_is_served() {
+    let mut house = House::with_both(|config, _| config.limits.message_values = 1000);
+    let (headers, request) = modern(1, "tools/call", &format!(r#""name":"echo","x":[{}]"#, vec!["[]"; 1000].join(",")));
+    let answer = house.post(&headers, &request);
+    assert_eq!(status(&answer), 400, "{answer}");
+    assert!(body(&answer).contains("the message has too many values: 1000 are allowed"), "{answer}");
+    assert_eq!(status(&house.call("echo")), 200);
+}
+
+#[test]
 fn whoever_was_refused_and_leaves_takes_nobody_along() {
     for mut house in [House::new(), streaming()] {
         let refused = house.connect();

@@ -364,7 +364,7 @@ fn status_of(frame: &[u8], refused: bool) -> u16 {
     if memchr::memmem::find(frame, b"\"error\"").is_none() {
         return 200;
     }
-    let ours = crate::Limits { nesting: usize::MAX, ..crate::Limits::default() };
+    let ours = crate::Limits { nesting: usize::MAX, message_values: usize::MAX, ..crate::Limits::default() };
     match parse(frame, &ours) {
         Ok(Parsed::Message(Message::Response { outcome: Err(error), .. })) => match error.code {
             code::METHOD_NOT_FOUND => 404,

@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((next(&mut memory), next(&mut memory)), (Some(2), None), "what is small goes first");
         memory.recount(2 * LITTLE, 0);
         assert_eq!((next(&mut memory), next(&mut memory)), (Some(1), None), "nobody is passed over for long");
-        memory.recount((1 << 20) + LITTLE, 0);
+        memory.recount((1 << 20) - LITTLE, 0);
         assert_eq!(next(&mut memory), None, "the others have not taken theirs yet");
         assert!(memory.searches(Instant::ZERO));
         assert_eq!((next(&mut memory), next(&mut memory)), (Some(3), None), "and do not keep it from others for long");
