@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
 use windlass::model::{
-    CallTool, CallToolParams, ElicitUrlParams, EmptyParams, ListTools, PaginatedParams, Ping, ReadResource,
+    CallTool, CallToolParams, ElicitUrlParams, EmptyParams, Era, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter,
 };
 use windlass::{CallError, Instant, Json};
@@ -196,14 +196,14 @@ fn a_legacy_server_refuses_one_of_several_resources() {
 #[test]
 fn a_listing_is_followed_page_by_page() {
     for legacy in [false, true] {
-        let config = if legacy { legacy_config() } else { client_config() };
+        let (config, era) = if legacy { (legacy_config(), Era::Legacy) } else { (client_config(), Era::Modern) };
         let mut sim = Sim::new(1, Weather::rough(), config, || {
             let mut config = common::server_config();
             config.page_size = 2;
             common::server_with(config)
         });
         sim.run_until(|sim| sim.client.peer().is_some());
-        let mut pages = Pages::new(PageLimits::of(&client_config()), CallOptions::new(), sim.now());
+        let mut pages = Pages::new(PageLimits::of(&client_config()), era, CallOptions::new(), sim.now());
         let (mut names, mut cursor, mut requests) = (Vec::new(), None, 0);
         loop {
             let call = sim.client.call::<ListTools>(&PaginatedParams::at(cursor)).unwrap();
@@ -227,12 +227,16 @@ fn a_listing_that_goes_in_circles_or_on_for_ever_is_given_up() {
     let pages = |change: fn(&mut ClientConfig)| {
         let mut config = client_config();
         change(&mut config);
-        Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO)
+        Pages::new(PageLimits::of(&config), Era::Modern, CallOptions::new(), Instant::ZERO)
     };
     let mut circle = pages(|_| ());
     assert_eq!(circle.next(1, Some(String::new())), Ok(Some(String::new())), "an empty cursor is a cursor");
     assert_eq!(circle.next(1, Some("a".into())), Ok(Some("a".into())));
     assert_eq!(circle.next(1, Some(String::new())), Err(PageError::RepeatedCursor));
+    let config = client_config();
+    let mut legacy = Pages::new(PageLimits::of(&config), Era::Legacy, CallOptions::new(), Instant::ZERO);
+    assert_eq!(legacy.next(1, Some("a".into())), Ok(Some("a".into())));
+    assert_eq!(legacy.next(1, Some(String::new())), Ok(None), "legacy servers mean the end by it");
     let mut many = pages(|config| config.limits.pages = 3);
     assert!(many.next(1, Some("1".into())).is_ok());
     assert!(many.next(1, Some("2".into())).is_ok());
@@ -248,17 +252,17 @@ fn all_pages_of_a_listing_have_the_time_of_one_call() {
     let config = client_config();
     let second = Duration::from_secs(1);
     let left = |pages: &Pages, after| pages.options(Instant::ZERO + after).map(|options| options.total_timeout);
-    let pages = Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO);
+    let pages = Pages::new(PageLimits::of(&config), Era::Modern, CallOptions::new(), Instant::ZERO);
     assert_eq!(left(&pages, second), Ok(Some(config.total_timeout - second)));
     assert_eq!(left(&pages, config.total_timeout), Err(PageError::TimedOut { after: config.total_timeout }));
 
     let hasty = CallOptions::new().total_timeout(10 * second);
-    let pages = Pages::new(PageLimits::of(&config), hasty, Instant::ZERO + 5 * second);
+    let pages = Pages::new(PageLimits::of(&config), Era::Modern, hasty, Instant::ZERO + 5 * second);
     assert_eq!(left(&pages, 6 * second), Ok(Some(9 * second)));
     assert_eq!(left(&pages, 15 * second), Err(PageError::TimedOut { after: 10 * second }));
 
     let patient = CallOptions::new().total_timeout(Duration::ZERO);
-    let pages = Pages::new(PageLimits::of(&config), patient, Instant::ZERO);
+    let pages = Pages::new(PageLimits::of(&config), Era::Modern, patient, Instant::ZERO);
     assert_eq!(left(&pages, 1000 * config.total_timeout), Ok(Some(Duration::ZERO)));
 }
 

@@ -113,6 +113,24 @@ fn all_rounds_of_a_call_together_have_its_total_timeout() {
 }
 
 #[test]
+fn progress_begins_anew_in_every_round_of_a_call() {
+    let mut sim = modern_client();
+    let options = CallOptions::new().progress().idle_timeout(10 * SECOND).total_timeout(60 * SECOND);
+    let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();
+    sim.settle();
+    progress(&mut sim, 2, 90);
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","requestState":"again"}}"#);
+    for step in 1..=3 {
+        sim.run_for(9 * SECOND);
+        progress(&mut sim, 2, step);
+    }
+    assert!(sim.client.outcome(call).is_none(), "{}", sim.transcript());
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","content":[]}}"#);
+    assert!(sim.client.result::<CallTool>(call).is_some());
+    finish(&mut sim);
+}
+
+#[test]
 fn time_outs_of_zero_wait_for_ever() {
     let mut sim = modern_client();
     let options = CallOptions::new().idle_timeout(Duration::ZERO).total_timeout(Duration::ZERO);

@@ -20,7 +20,7 @@ use windlass::link::AnyClient;
 #[cfg(feature = "http")]
 use windlass::link::http::{HeaderError, HttpClient};
 use windlass::link::stdio::StdioClient;
-use windlass::model::{Implementation, InputRequest, ProgressParams, SubscriptionFilter};
+use windlass::model::{Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter};
 use windlass::{CloseReason, RpcError, SendError};
 
 #[cfg(feature = "http")]
@@ -296,7 +296,9 @@ impl ClientCore {
 
     /// Leads through the pages of a listing that begins now.
     pub(crate) fn pages(&self, options: &CallOptions) -> Pages {
-        Pages::new(self.page_limits, options.clone(), self.now())
+        // Whoever lists is connected, so the peer is known.
+        let era = self.peer().map_or(Era::Modern, |peer| peer.version.era());
+        Pages::new(self.page_limits, era, options.clone(), self.now())
     }
 
     pub(crate) fn now(&self) -> windlass::Instant {

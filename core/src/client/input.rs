@@ -308,6 +308,8 @@ impl<T> Client<T> {
                 return self.fail(call, user.token, CallError::InvalidResponse("the call cannot be repeated".into()));
             }
         };
+        // A round is a request of its own, whose progress begins anew.
+        user.progress = f64::NEG_INFINITY;
         let Retry { method, timing, rounds, .. } = *retry;
         user.retry = Some(Box::new(Retry { method, frame: Vec::new(), rounds, timing }));
         let before = self.session.outbox.len();

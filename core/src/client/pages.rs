@@ -6,6 +6,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::{CallOptions, ClientConfig};
+use crate::model::Era;
 use crate::time::Instant;
 
 /// What all pages of one listing together may cost.
@@ -33,10 +34,10 @@ impl PageLimits {
 /// ```
 /// use windlass::Instant;
 /// use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
-/// use windlass::model::Implementation;
+/// use windlass::model::{Era, Implementation};
 ///
 /// let config = ClientConfig::new(Implementation::new("my-editor", "1.0.0"));
-/// let mut pages = Pages::new(PageLimits::of(&config), CallOptions::new(), Instant::ZERO);
+/// let mut pages = Pages::new(PageLimits::of(&config), Era::Modern, CallOptions::new(), Instant::ZERO);
 /// let first_page = pages.options(Instant::ZERO)?;
 /// assert_eq!(first_page.total_timeout, Some(config.total_timeout));
 /// assert_eq!(pages.next(4000, Some("b".into())), Ok(Some("b".into())));
@@ -48,6 +49,7 @@ impl PageLimits {
 pub struct Pages {
     options: CallOptions,
     limits: PageLimits,
+    era: Era,
     started: Instant,
     left: usize,
     bytes_left: usize,
@@ -72,11 +74,12 @@ pub enum PageError {
 }
 
 impl Pages {
-    /// Leads through the pages of a listing that begins now, each asked for with these options.
-    pub fn new(limits: PageLimits, options: CallOptions, now: Instant) -> Self {
+    /// Leads through the pages of a listing that begins now, of a server of this era, each asked for with these options.
+    pub fn new(limits: PageLimits, era: Era, options: CallOptions, now: Instant) -> Self {
         let total_timeout = options.total_timeout.unwrap_or(limits.total_timeout);
         let limits = PageLimits { total_timeout, ..limits };
-        Self { options, limits, started: now, left: limits.pages, bytes_left: limits.bytes, seen: BTreeSet::new() }
+        let (left, bytes_left) = (limits.pages, limits.bytes);
+        Self { options, limits, era, started: now, left, bytes_left, seen: BTreeSet::new() }
     }
 
     /// How to ask for the next page: it may take what is left of the time for all of them.
@@ -93,11 +96,13 @@ impl Pages {
         Ok(options)
     }
 
-    /// A page of so many bytes has come with this `nextCursor`: the cursor to ask for next, or `None` at the end. An
-    /// empty string is a cursor like any other.
+    /// A page of so many bytes has come with this `nextCursor`: the cursor to ask for next, or `None` at the end. In
+    /// the modern era an empty string is a cursor like any other; in the legacy era, which does not say, servers mean the
+    /// end by it.
     pub fn next(&mut self, bytes: usize, next_cursor: Option<String>) -> Result<Option<String>, PageError> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(PageError::TooManyBytes)?;
-        let Some(cursor) = next_cursor else { return Ok(None) };
+        let is_cursor = |cursor: &String| self.era == Era::Modern || !cursor.is_empty();
+        let Some(cursor) = next_cursor.filter(is_cursor) else { return Ok(None) };
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             return Err(PageError::TooManyPages);
