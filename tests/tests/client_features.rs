@@ -134,7 +134,7 @@ fn a_subscription_is_the_same_in_both_eras() {
     for legacy in [false, true] {
         let config = if legacy { legacy_config() } else { client_config() };
         let mut sim = Sim::new(1, Weather::calm(), config, server);
-        sim.run_until(|sim| sim.client.peer().is_some());
+        assert!(sim.run_until(|sim| sim.client.peer().is_some()));
         let uris = vec!["file:///a.txt".to_owned()];
         let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(uris);
         let listen = sim.client.listen(filter).unwrap();
@@ -202,12 +202,12 @@ fn a_listing_is_followed_page_by_page() {
             config.page_size = 2;
             common::server_with(config)
         });
-        sim.run_until(|sim| sim.client.peer().is_some());
+        assert!(sim.run_until(|sim| sim.client.peer().is_some()));
         let mut pages = Pages::new(PageLimits::of(&client_config()), era, CallOptions::new(), sim.now());
         let (mut names, mut cursor, mut requests) = (Vec::new(), None, 0);
         loop {
             let call = sim.client.call::<ListTools>(&PaginatedParams::at(cursor)).unwrap();
-            sim.run_until(|sim| sim.client.outcome(call).is_some());
+            assert!(sim.run_until(|sim| sim.client.outcome(call).is_some()));
             let bytes = sim.client.outcome(call).unwrap().as_ref().unwrap().as_str().len();
             let page = sim.client.result::<ListTools>(call).unwrap();
             requests += 1;
@@ -271,10 +271,10 @@ fn half_a_surrogate_pair_is_passed_on_where_nobody_reads_it() {
     const CUT_OFF: &str = r#"{"title":"Hi \ud83d","stars":5}"#;
     // To a handler and back; not among what is held against the schemas, whose reader takes no such text.
     let mut sim = windlass_sim::Sim::new(1, Weather::rough(), client_config(), server);
-    sim.run_until(|sim| sim.client.peer().is_some());
+    assert!(sim.run_until(|sim| sim.client.peer().is_some()));
     let params = CallToolParams::new("echo").with_arguments(Json::parse(CUT_OFF).unwrap());
     let call = sim.client.call::<CallTool>(&params).unwrap();
-    sim.run_until(|sim| sim.client.outcome(call).is_some());
+    assert!(sim.run_until(|sim| sim.client.outcome(call).is_some()));
     assert_eq!(sim.client.result::<CallTool>(call).unwrap().text_content(), CUT_OFF);
     sim.client.close();
     sim.run_until_idle();

@@ -220,11 +220,11 @@ fn the_weather_changes_no_answer() {
         let config = if legacy { legacy_config() } else { client_config() };
         let mut sim = Sim::new(3, weather, config, common::server);
         common::answer_everything(&mut sim.client);
-        sim.run_until(|sim| sim.client.peer().is_some());
+        assert!(sim.run_until(|sim| sim.client.peer().is_some()));
         let mut outcomes = Vec::new();
         for name in ["echo", "ask", "steps", "missing", "chatty"] {
             let call = sim.client.call::<CallTool>(&tool(name)).unwrap();
-            sim.run_until(|sim| sim.client.outcome(call).is_some());
+            assert!(sim.run_until(|sim| sim.client.outcome(call).is_some()));
             outcomes.push((format!("{:?}", sim.client.outcome(call)), sim.client.updates(call).to_vec()));
         }
         sim.client.close();

@@ -246,7 +246,7 @@ fn a_server_that_stops_reading_is_given_up() {
     for id in 0..5_000 {
         sim.server.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
     }
-    sim.run_until(|sim| sim.client.closed().is_some());
+    assert!(sim.run_until(|sim| sim.client.closed().is_some()));
     assert_eq!(sim.client.closed(), Some(&CloseReason::PeerStoppedReading));
     assert_eq!(sim.client.outcome(call), Some(&Err(CallError::Closed(CloseReason::PeerStoppedReading))));
     sim.server.resume_reading();
@@ -267,7 +267,7 @@ fn a_client_that_stops_reading_is_given_up() {
         sim.server.machine().log(None, &message);
         sim.settle();
     }
-    sim.run_until(|sim| sim.server.closed().is_some());
+    assert!(sim.run_until(|sim| sim.server.closed().is_some()));
     assert_eq!(sim.server.closed(), Some(&CloseReason::PeerStoppedReading));
     assert_eq!(sim.server.cancelled(), [1]);
     sim.client.resume_reading();

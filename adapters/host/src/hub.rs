@@ -382,6 +382,9 @@ impl<M: Machine> Hub<M> {
 
     /// The stream failed in the runtime's hands.
     pub fn conn_failed(&mut self, conn: ConnId, error: ConnError) {
+        // Nobody can wait for it, so that it cannot be closed in peace either.
+        #[cfg(feature = "http")]
+        self.wires.as_mut().into_iter().for_each(|wires| wires.drop_one(conn));
         self.machine.conn_failed(conn, error, self.clock.now());
     }
 

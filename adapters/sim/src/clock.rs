@@ -106,6 +106,7 @@ macro_rules! under_the_clock {
         }
 
         /// Runs until a condition holds; false if it does not when everything is idle.
+        #[must_use = "a condition that never holds is a failed test"]
         pub fn run_until(&mut self, condition: impl FnMut(&mut Self) -> bool) -> bool {
             $crate::clock::run_until(self, condition)
         }

@@ -50,7 +50,7 @@ use crate::weather::Weather;
 ///     assert!(sim.run_until(|sim| sim[client].outcome(call).is_some()));
 ///     sim[client].result::<CallTool>(call).map(|result| result.text_content())
 /// };
-/// sim.run_until(|sim| sim[ada].peer().is_some() && sim[bob].peer().is_some());
+/// assert!(sim.run_until(|sim| sim[ada].peer().is_some() && sim[bob].peer().is_some()));
 /// sim.set_weather(Weather::stormy());
 /// let _ = greet(&mut sim, ada);
 /// let _ = greet(&mut sim, bob);

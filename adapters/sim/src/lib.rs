@@ -21,9 +21,9 @@
 //!
 //! let client = ClientConfig::new(Implementation::new("doc", "1"));
 //! let mut sim = Sim::new(7, Weather::rough(), client, server);
-//! sim.run_until(|sim| sim.client.peer().is_some());
+//! assert!(sim.run_until(|sim| sim.client.peer().is_some()));
 //! let call = sim.client.call::<CallTool>(&CallToolParams::new("greet")).unwrap();
-//! sim.run_until(|sim| sim.client.outcome(call).is_some());
+//! assert!(sim.run_until(|sim| sim.client.outcome(call).is_some()));
 //! assert_eq!(sim.client.result::<CallTool>(call).unwrap().text_content(), "hello");
 //!
 //! sim.client.close();

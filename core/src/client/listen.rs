@@ -186,6 +186,20 @@ impl<T> Client<T> {
         self.fail(call, listen.token, why);
     }
 
+    /// Whether there are subscriptions that the era of the server knows nothing of.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_legacy_listens(&self) -> bool {
+        !self.legacy_listens.is_empty()
+    }
+
+    /// Nothing will come any more for legacy subscriptions. There is nobody to be told that they are over.
+    #[cfg(feature = "http")]
+    pub(crate) fn end_legacy_listens(&mut self, why: &CallError) {
+        for (call, listen) in core::mem::take(&mut self.legacy_listens) {
+            self.fail(call, listen.into_token(), why.clone());
+        }
+    }
+
     /// Passes a notification to the legacy subscriptions that want it; false if none does.
     pub(super) fn tell_legacy_listens(&mut self, method: &str, params: Option<JsonText<'_>>) -> bool {
         let calls: Vec<_> = self

@@ -268,6 +268,36 @@ fn a_crowd_of_clients_does_not_come_back_all_at_once() {
 }
 
 #[test]
+fn those_who_have_subscribed_are_told_when_it_is_given_up() {
+    let (mut talk, get) = at_the_listener();
+    talk.stream(&get);
+    talk.announced();
+    let subscribe = |talk: &mut Talk, token: u32| {
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = Some(true);
+        talk.client.listen(filter, &CallOptions::new(), token, talk.now).unwrap();
+        talk.run();
+    };
+    subscribe(&mut talk, 70);
+    talk.unreachable = true;
+    talk.cut(&get);
+    talk.pass(Duration::from_secs(300));
+    assert!(talk.failed(70).contains("could not be opened again"), "{}", talk.failed(70));
+    // Whoever subscribes later has it opened again, and is told if that is in vain.
+    subscribe(&mut talk, 71);
+    talk.pass(Duration::from_secs(1));
+    assert!(talk.failed(71).contains("could not be opened again"), "{}", talk.failed(71));
+    talk.unreachable = false;
+    subscribe(&mut talk, 72);
+    let get = talk.request();
+    assert_eq!(get.head.method, "GET");
+    talk.stream(&get);
+    talk.pass(Duration::from_secs(1000));
+    assert!(!talk.outcomes.contains_key(&72));
+    talk.close_down();
+}
+
+#[test]
 fn it_moves_to_the_new_session() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);

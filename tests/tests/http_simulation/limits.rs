@@ -32,7 +32,7 @@ fn neither_connections_nor_sessions_go_beyond_their_limits() {
                 let _ = town.call(client, random.choose::<&str>(&TOOLS));
             }
             let until = town.now() + Duration::from_millis(random.between(0, 5000));
-            town.run_until(|sim| {
+            let _ = town.run_until(|sim| {
                 let counts = [sim.connections(), sim.server.sessions()];
                 assert!(counts[0] <= 9 && counts[1] <= 3, "{counts:?}:\n{}", sim.transcript());
                 for (client, limit) in sim.clients().zip(&connections) {

@@ -27,9 +27,9 @@ pub struct Watched {
 ///
 /// When the reactor cannot watch it.
 pub fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Watched> {
-    let own = own_thread::reactor().map(|reactor| {
-        let id = reactor.add(descriptor.clone(), direction);
-        (reactor, id)
+    let own = own_thread::reactor().and_then(|reactor| {
+        let id = reactor.add(&descriptor, direction)?;
+        Some((reactor, id))
     });
     let watched = Watched { descriptor, own, shared: OnceLock::new() };
     if watched.own.is_none() {

@@ -1,7 +1,8 @@
 //! Waiting for the few descriptors of one thread's connections, by one call of the system for each wait.
 //!
 //! The reactor that smol and async-std share serves all threads of a process, and asks the system six times for what
-//! `poll` answers at once. It is used as soon as this one is closed, and by everything else in the program.
+//! `poll` answers at once. It is used as soon as this one is closed, for descriptors beyond a few, since `poll` looks at
+//! every one of them each time, and by everything else in the program.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -14,6 +15,9 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Direction;
+
+/// Descriptors at a time: what a client has connections by default. Looking through as many takes a few microseconds.
+const MOST_SOURCES: usize = 64;
 
 /// Waits on behalf of the thread that made it. It is what wakes that thread, too.
 pub(super) struct OwnReactor {
@@ -51,11 +55,15 @@ impl OwnReactor {
         Ok(Arc::new(Self { state: Mutex::default(), woken, waker }))
     }
 
-    pub(super) fn add(&self, descriptor: Arc<OwnedFd>, direction: Direction) -> u64 {
+    /// Watches a descriptor, if there are not too many.
+    pub(super) fn add(&self, descriptor: &Arc<OwnedFd>, direction: Direction) -> Option<u64> {
         let mut state = self.state();
+        if state.sources.len() >= MOST_SOURCES {
+            return None;
+        }
         let id = state.new_id();
-        state.sources.insert(id, Source { descriptor, direction, ready: false, waker: None });
-        id
+        state.sources.insert(id, Source { descriptor: descriptor.clone(), direction, ready: false, waker: None });
+        Some(id)
     }
 
     pub(super) fn remove(&self, id: u64) {

@@ -80,6 +80,11 @@ impl Wires {
         }
     }
 
+    /// Lets go of a connection that nobody can wait for.
+    pub(crate) fn drop_one(&mut self, conn: ConnId) {
+        self.with(conn, Wire::close_at_once);
+    }
+
     /// Lets go of all connections, and gives their names.
     pub(crate) fn drop_all(&mut self) -> Vec<ConnId> {
         self.unwatched.clear();

@@ -8,7 +8,7 @@
 //! those that are quick do not wait for them.
 //!
 //! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
-//! in order. The reader reads on: requests are taken in, cancelled and refused as before, and a handler that asks back is
+//! in order, but for those that have been quick so far, which the reader runs itself. The reader reads on: requests are taken in, cancelled and refused as before, and a handler that asks back is
 //! not kept from its answer, because it does not wait for it but is run again.
 //!
 //! There is always exactly one reader: its shift has a number, which changes under the lock when it is relieved, and
@@ -58,8 +58,9 @@ pub(super) struct Crew<D: Drive> {
     most_handlers: usize,
 }
 
-/// The reader and its standby come out of the pool, too.
-const READERS: usize = 2;
+/// The reader and its standby come out of the pool, too, and so do those who follow when a handler that has always been
+/// quick holds them up while all others are busy.
+const READERS: usize = 4;
 
 /// A request to be handled.
 pub(super) struct Job {
@@ -125,7 +126,11 @@ impl Roster {
     /// The next job that may be begun, and whose habit it follows.
     fn next_job(&mut self, most_handlers: usize) -> Option<(Job, usize)> {
         if self.handling >= most_handlers {
-            return None;
+            // What is done in a moment needs no thread: one client's slow calls do not lock all others out.
+            let at = self.jobs.iter().position(|job| self.habits.is_quick(Habits::of(&job.handler)))?;
+            let job = self.jobs.remove(at)?;
+            let habit = Habits::of(&job.handler);
+            return Some((job, habit));
         }
         let crowded = self.answering >= MOST_ANSWERING;
         if let Some(job) = if crowded { None } else { self.long_jobs.pop_front() } {

@@ -16,7 +16,7 @@ const LONG_RUNS: u8 = 2;
 /// More than a server has. Handlers that are gone would otherwise be remembered for ever.
 const MOST_KEPT: usize = 1024;
 
-/// How often in a row handlers took long, by their address.
+/// How often in a row handlers took long, by their address; 0 for those that were quick last time.
 #[derive(Default)]
 pub(super) struct Habits(BTreeMap<usize, u8>);
 
@@ -30,16 +30,17 @@ impl Habits {
         self.0.get(&handler).is_some_and(|runs| *runs >= LONG_RUNS)
     }
 
+    /// Whether a handler has been seen, and was quick.
+    pub(super) fn is_quick(&self, handler: usize) -> bool {
+        self.0.get(&handler) == Some(&0)
+    }
+
     /// A handler took this long.
     pub(super) fn took(&mut self, handler: usize, duration: Duration) {
-        if duration < SHORT {
-            self.0.remove(&handler);
-            return;
-        }
         if self.0.len() >= MOST_KEPT {
             self.0.clear();
         }
         let runs = self.0.entry(handler).or_default();
-        *runs = runs.saturating_add(1);
+        *runs = if duration < SHORT { 0 } else { runs.saturating_add(1) };
     }
 }

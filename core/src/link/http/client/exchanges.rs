@@ -71,6 +71,8 @@ pub struct Exchanges<T> {
     pub(super) entropy: Option<Entropy>,
     /// How often the listening stream was opened again without bringing anything, in whichever session.
     pub(super) fruitless_listens: u32,
+    /// Whether the listening stream was there, and was given up.
+    pub(super) lost_listener: bool,
     pub(super) gate: Gate,
     /// Messages that were taken back, to be sent before all others.
     pub(super) parked: VecDeque<Parked>,
@@ -131,6 +133,7 @@ impl<T> Exchanges<T> {
             client: Client::with_own_streams(config),
             entropy: http.seed.as_ref().map(Entropy::new),
             fruitless_listens: 0,
+            lost_listener: false,
             http,
             now,
             exchanges: Table::new(),
@@ -336,6 +339,7 @@ impl<T> Exchanges<T> {
         if !core::mem::replace(&mut self.started, true) && self.client.closed().is_none() {
             self.client.start(self.now);
         }
+        self.listen_again();
         loop {
             while let Some(number) = self.client.next_given_up() {
                 self.call_given_up(number);

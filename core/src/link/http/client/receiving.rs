@@ -79,6 +79,7 @@ impl<T> Exchanges<T> {
             Purpose::Message { announces: true } if success => self.announced(),
             Purpose::Listen(_) if events => {
                 self.set_deadline(id, None);
+                self.lost_listener = false;
                 self.listening_decided();
             }
             Purpose::Listen(_) => {

@@ -156,9 +156,31 @@ impl<T> Exchanges<T> {
         *tries = tries.after(worth);
         let tries = *tries;
         self.fruitless_listens = tries.fruitless;
-        let opens = exchange.body.events().is_some() && tries.silent <= self.http.reconnects;
-        if opens && self.client.closed().is_none() {
-            self.wait(exchange, tries);
+        let was_open = exchange.body.events().is_some();
+        match was_open && tries.silent <= self.http.reconnects {
+            true if self.client.closed().is_none() => self.wait(exchange, tries),
+            true => {}
+            false => self.listener_lost(was_open),
+        }
+    }
+
+    /// The listening stream is not opened again by itself. Whoever waits for what would come on it is told.
+    fn listener_lost(&mut self, was_open: bool) {
+        if !was_open && !self.lost_listener {
+            return;
+        }
+        self.lost_listener = true;
+        let detail = "the stream on which the server tells of changes broke, and could not be opened again";
+        self.client.end_legacy_listens(&CallError::Transport(ConnError::new(ConnErrorKind::Broken, detail)));
+    }
+
+    /// Opens the listening stream again that was given up, if somebody has subscribed since.
+    pub(super) fn listen_again(&mut self) {
+        if self.lost_listener && self.client.has_legacy_listens() {
+            let listens = self.exchanges.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Listen(_)));
+            if !listens {
+                self.open_listener();
+            }
         }
     }
 
@@ -174,7 +196,7 @@ impl<T> Exchanges<T> {
                 self.renew_session_of(beginning);
             }
             _ if is_passing(status) => self.listener_over(exchange),
-            _ => {}
+            _ => self.listener_lost(was_open),
         }
     }
 

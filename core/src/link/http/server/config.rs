@@ -36,7 +36,9 @@ pub struct HttpServerConfig {
     /// Bytes of memory for all clients together: what they send, what waits for them, what is kept for them. When it is
     /// used up, clients that need much are not read until there is room, are refused with 503 and `Retry-After`, or, if
     /// they neither send nor take anything, are closed; an eighth is left to small requests and answers. What handlers
-    /// hold is not counted.
+    /// hold is not counted, nor what the allocator keeps for later: that of glibc gives back the room of large messages
+    /// only if it is started with `MALLOC_MMAP_THRESHOLD_=1048576` in the environment, and without it may keep several
+    /// times as much on servers with handlers on threads.
     pub memory_bytes: usize,
     /// Connections at a time. Beyond it those that have been idle for longest make room, of the client with the most
     /// first; if none is idle, new ones are closed at once.

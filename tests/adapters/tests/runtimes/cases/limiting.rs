@@ -123,7 +123,8 @@ case!(handlers_beyond_the_limit_wait_in_order_while_the_server_reads_on, {
             assert!(client.hear().contains("passed"));
         }
         let mut state = gate.state.lock().unwrap();
-        assert_eq!(state.most_inside, most);
+        // Once they are seen to be quick, the reader runs one itself, too.
+        assert!((most..=most + 1).contains(&state.most_inside), "{}", state.most_inside);
         if most > 1 {
             state.began.sort_unstable();
         }
@@ -131,6 +132,39 @@ case!(handlers_beyond_the_limit_wait_in_order_while_the_server_reads_on, {
         drop(client);
         server.wait_closed().unwrap();
     }
+});
+
+case!(handlers_that_are_quick_do_not_wait_for_those_that_have_all_threads, {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let gate = Arc::new(Gate::default());
+    let waiting = gate.clone();
+    let server = Server::builder("gate", "1.0")
+        .handler_threads(2)
+        .tool(Tool::without_arguments("pass"), move |_, number: Number| {
+            waiting.pass(number.number);
+            Ok("passed")
+        })
+        .tool(Tool::without_arguments("quick"), |_, _: Number| Ok("done"))
+        .start(Endpoint::try_from(theirs).unwrap())
+        .unwrap();
+    let mut client = RawClient::introduced(ours);
+    let call = |id: u32, tool: &str| {
+        let params = format!(r#"{{"name":"{tool}","arguments":{{"number":0}}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
+    };
+    // Until the server has seen that it is: whatever else the machine is busy with, once in a while it is quick.
+    for id in 10..200 {
+        client.say(&call(id, "quick"));
+        assert!(client.hear().contains("done"));
+    }
+    (300..305).for_each(|id| client.say(&call(id, "pass")));
+    eventually!("as many run as may", gate.state.lock().unwrap().began.len() == 2);
+    client.say(&call(400, "quick"));
+    assert!(client.hear().contains(r#""id":400"#), "nobody else is done");
+    gate.open();
+    (300..305).for_each(|_| assert!(client.hear().contains("passed")));
+    drop(client);
+    server.wait_closed().unwrap();
 });
 
 case!(a_thousand_handlers_that_wait_do_not_have_a_thousand_threads, {
