@@ -55,6 +55,12 @@ impl Cancels for Guard {
     }
 }
 
+impl<R: Runtime> std::fmt::Debug for Client<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("peer", &self.core.peer()).finish_non_exhaustive()
+    }
+}
+
 impl<R: Runtime> Clone for Client<R> {
     fn clone(&self) -> Self {
         Self { core: self.core.clone(), guard: self.guard.clone(), style: self.style.clone(), runtime: PhantomData }

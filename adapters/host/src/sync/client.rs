@@ -63,6 +63,12 @@ impl<D: Drive> Cancels for Guard<D> {
     }
 }
 
+impl<D: Drive> std::fmt::Debug for Client<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("peer", &self.core.peer()).finish_non_exhaustive()
+    }
+}
+
 impl<D: Drive> Clone for Client<D> {
     fn clone(&self) -> Self {
         Self { core: self.core.clone(), guard: self.guard.clone(), style: self.style.clone() }
