@@ -21,6 +21,10 @@ use crate::shared::{Turn, Turned};
 /// at.
 const FAIR_ROUNDS: usize = 4;
 
+/// How many clients are let in before the connections that there are get their turn. Were it one, the last of a thousand
+/// that come at once would wait for that many turns of all others.
+const FAIR_ACCEPTS: usize = 16;
+
 /// What the driver of a machine does about its connections.
 pub(super) struct Network<R: Runtime> {
     moved: BTreeSet<ConnId>,
@@ -93,9 +97,16 @@ impl<R: Runtime> Door<R> {
                 Err(_) => return self.rest(context),
             },
         };
-        let accept = &mut || self.listener.accept().map(|wire| driven.accept(wire));
+        let mut accepted = false;
+        let accept = &mut || {
+            for _ in 0..FAIR_ACCEPTS {
+                driven.accept(self.listener.accept()?);
+                accepted = true;
+            }
+            Ok(())
+        };
         match R::poll_io(watched, Direction::Read, context, accept) {
-            Poll::Pending => false,
+            Poll::Pending => accepted,
             Poll::Ready(Ok(())) => true,
             // Too many open files, most likely. Clients that leave make room.
             Poll::Ready(Err(_)) => self.rest(context),

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -18,6 +18,10 @@ use super::Direction;
 
 /// Descriptors at a time: what a client has connections by default. Looking through as many takes a few microseconds.
 const MOST_SOURCES: usize = 64;
+
+/// How often in a row the thread goes on without a look at its descriptors because there is something to do already.
+/// An answer that leads to the next call takes one or two; tasks that always have something to do would never look.
+const MOST_UNSEEN: u32 = 4;
 
 /// Waits on behalf of the thread that made it. It is what wakes that thread, too.
 pub(super) struct OwnReactor {
@@ -34,6 +38,8 @@ struct State {
     /// Whether the thread was woken since it last waited, and whether it has to be interrupted for that.
     notified: bool,
     waiting: bool,
+    /// How often in a row it did not look at its descriptors.
+    unseen: u32,
     closed: bool,
 }
 
@@ -110,15 +116,18 @@ impl OwnReactor {
     /// A wake-up is not lost: it is noted under the lock, and either seen here before the thread waits, or made by
     /// somebody who sees that it waits, and interrupts it.
     pub(super) fn wait(&self) {
-        let (watched, due) = {
+        let (watched, due, busy) = {
             let mut state = self.state();
-            if std::mem::take(&mut state.notified) {
+            let busy = std::mem::take(&mut state.notified);
+            if busy && state.unseen < MOST_UNSEEN {
+                state.unseen += 1;
                 return;
             }
-            state.waiting = true;
+            state.unseen = 0;
+            state.waiting = !busy;
             let wanted = state.sources.iter().filter(|(_, source)| source.waker.is_some());
             let watched: Vec<_> = wanted.map(|(id, it)| (*id, it.descriptor.clone(), it.direction)).collect();
-            (watched, state.sleepers.first_key_value().map(|((instant, _), _)| *instant))
+            (watched, state.sleepers.first_key_value().map(|((instant, _), _)| *instant), busy)
         };
         let mut descriptors = Vec::with_capacity(watched.len() + 1);
         descriptors.push(PollFd::new(&self.woken, PollFlags::IN));
@@ -127,6 +136,7 @@ impl OwnReactor {
             Direction::Write => PollFd::new(descriptor, PollFlags::OUT),
         }));
         let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let at_most = if busy { Some(Duration::ZERO) } else { at_most };
         let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
         // Whatever the system complains about is found out by those who read and write.
         let waited = poll(&mut descriptors, at_most.as_ref());
