@@ -8,8 +8,9 @@
 //! those that are quick do not wait for them.
 //!
 //! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
-//! in order, but for those that have been quick so far, which the reader runs itself. The reader reads on: requests are taken in, cancelled and refused as before, and a handler that asks back is
-//! not kept from its answer, because it does not wait for it but is run again.
+//! in order, but for those that have been quick so far and run nowhere else, which the reader runs itself. The reader reads
+//! on: requests are taken in, cancelled and refused as before, and a handler that asks back is not kept from its answer,
+//! because it does not wait for it but is run again.
 //!
 //! There is always exactly one reader: its shift has a number, which changes under the lock when it is relieved, and
 //! which it looks at under the lock after every handler. The standby sleeps for good only while no handler runs, and
@@ -70,14 +71,15 @@ pub(super) struct Job {
     cancellation: Arc<Cancellation>,
 }
 
-/// A handler on another thread than the reader's, which is done when this is dropped.
-struct Handling<'a, D: Drive>(&'a Crew<D>);
+/// A handler on another thread than the reader's, by its habit, which is done when this is dropped.
+struct Handling<'a, D: Drive>(&'a Crew<D>, usize);
 
 impl<D: Drive> Drop for Handling<'_, D> {
     fn drop(&mut self) {
         let mut roster = self.0.roster();
         let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
         roster.handling -= 1;
+        roster.habits.ends_apart(self.1);
         drop(roster);
         if others_wait {
             self.0.post.driven.core.wake_driver();
@@ -145,6 +147,12 @@ impl Roster {
             self.long_jobs.push_back(job);
         }
         None
+    }
+
+    /// A handler runs on another thread than the reader's from now on.
+    fn begins_apart(&mut self, habit: usize) {
+        self.handling += 1;
+        self.habits.begins_apart(habit);
     }
 
     fn has_jobs(&self) -> bool {
@@ -242,7 +250,7 @@ impl<D: Drive> Crew<D> {
                     return Work::Relieved;
                 }
             } else {
-                roster.handling += 1;
+                roster.begins_apart(habit);
                 drop(roster);
                 self.run_apart(job, habit);
                 // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
@@ -276,7 +284,7 @@ impl<D: Drive> Crew<D> {
         let mut roster = self.roster();
         if roster.shift != shift {
             drop(roster);
-            let _handling = Handling(self);
+            let _handling = Handling(self, habit);
             core.respond(reply, outcome);
             return false;
         }
@@ -292,7 +300,7 @@ impl<D: Drive> Crew<D> {
         let Job { reply, handler, invocation, cancellation } = job;
         let crew = self.clone();
         self.pool.run(move || {
-            let _handling = Handling(&crew);
+            let _handling = Handling(&crew, habit);
             let core = &crew.post.driven.core;
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
@@ -335,7 +343,7 @@ impl<D: Drive> Crew<D> {
                 Some(habit) => {
                     roster.habits.took(habit, LOOK);
                     roster.standby = Standby::Absent;
-                    roster.handling += 1;
+                    roster.begins_apart(habit);
                     roster.shift += 1;
                     let shift = roster.shift;
                     drop(roster);
