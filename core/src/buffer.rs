@@ -103,15 +103,20 @@ impl ReadBuffer {
 
 /// Bytes to write, in order. Frames are appended at the end; the adapter takes from the front.
 #[derive(Default)]
-pub(crate) struct Outbox {
+pub(crate) struct WriteBuffer {
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Outbox {
+impl WriteBuffer {
     /// What to write next; empty if nothing is.
     pub(crate) fn unwritten(&self) -> &[u8] {
         self.bytes.get(self.written..).unwrap_or_default()
+    }
+
+    /// What stands at a place that [`tail`](Self::tail) had, as long as nothing was written or appended since.
+    pub(crate) fn get(&self, place: core::ops::Range<usize>) -> &[u8] {
+        self.bytes.get(place).unwrap_or_default()
     }
 
     /// How many bytes wait.
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_never_catches_up_does_not_let_the_written_part_grow() {
-        let mut outbox = Outbox::default();
+        let mut outbox = WriteBuffer::default();
         let (mut sent, mut taken) = (0_u32, 0_u32);
         for _ in 0..10_000 {
             // A hundred numbers at a time, of which ten always stay behind.
@@ -187,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_not_moved_while_it_is_most_of_the_buffer() {
-        let mut outbox = Outbox::default();
+        let mut outbox = WriteBuffer::default();
         outbox.tail().resize(4 * MAX_READ, 7);
         outbox.wrote(MAX_READ + 1);
         outbox.tail();

@@ -2,43 +2,40 @@
 //! says of the server's era, what is sent again.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::Serialize;
 
 use super::negotiate::{Phase, is_modern_error};
-use super::{Call, CallId, CallOptions, Client, ClientConfig, Peer, UserCall};
+use super::{Call, CallId, CallOptions, Client, Peer, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
-use crate::model::{Era, PaginatedParams, ProtocolVersion, ServerCapabilities};
-use crate::session::{Pending, Route, Timing};
+use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion, ServerCapabilities};
+use crate::session::{LinkKind, Pending, Timing};
 use crate::time::Instant;
 
 impl<T> Client<T> {
-    /// A client on a link where each call has a stream of its own. Closing it tells a modern server that the call is
-    /// off; and there, silence says nothing about the server's era.
-    pub(crate) fn with_own_streams(config: ClientConfig) -> Self {
-        Self { given_up: Some(Vec::new()), ..Self::new(config) }
-    }
-
     /// Tells the server that a call is off, in the way of the link and the era.
     pub(super) fn give_up(&mut self, number: i64, reason: &str) {
         self.close_stream_of(number);
-        if self.given_up.is_none() || !self.is_modern() {
+        if self.link() == LinkKind::Stream || !self.is_modern() {
             self.session.notify_cancelled(number, reason);
         }
     }
 
     /// Nobody waits any more for what the stream of a call brings.
     pub(super) fn close_stream_of(&mut self, number: i64) {
-        if let Some(given_up) = &mut self.given_up {
-            given_up.push(number);
+        if self.link() == LinkKind::Exchanges {
+            self.given_up.push(number);
         }
+    }
+
+    pub(super) fn link(&self) -> LinkKind {
+        self.session.outbox.link()
     }
 
     /// A call whose stream is to be closed.
     pub(crate) fn next_given_up(&mut self) -> Option<i64> {
-        self.given_up.as_mut()?.pop()
+        self.given_up.pop()
     }
 
     /// The revision that requests are written in: that of the probe, or the one that was negotiated. None for the
@@ -118,7 +115,11 @@ impl<T> Client<T> {
         self.write_meta(&mut meta, self.is_modern(), None, None);
         let splice = Splice { members: b"", meta: &meta };
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self.session.call(Route::Connection, "tools/list", params, splice, timing, Call::Unheeded, now).ok();
+        let sent = self
+            .session
+            .call(None, "tools/list", params, splice, timing, Call::Unheeded, now)
+            .ok()
+            .map(|sent| sent.number);
         meta.clear();
         self.scratch = meta;
         sent
@@ -143,7 +144,6 @@ impl<T> Client<T> {
         self.phase = Phase::Ready;
         let user =
             UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
-        let timing = self.timing(options);
-        self.send(method, params, options, timing, user, now)
+        self.send((method, MethodInfo::find(method)), params, options, user, now)
     }
 }

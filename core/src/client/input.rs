@@ -16,11 +16,10 @@ use super::negotiate::Phase;
 use super::{Call, CallId, Client, ClientEvent, Queued, Step, UserCall};
 use crate::error::CallError;
 use crate::json::{Json, JsonText, MOST_LEVELS, members};
-use crate::jsonrpc::{Id, Message, Parsed, RpcError, Splice, code, encode_result, parse};
-use crate::limits::Limits;
+use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
-    InputRequiredResult, ListRootsResult, Readable, apply_defaults,
+    InputRequiredResult, ListRootsResult, MethodInfo, Readable, apply_defaults,
 };
 use crate::session::{RequestKey, Timing};
 use crate::time::Instant;
@@ -112,9 +111,9 @@ pub(super) struct Gathering<T> {
 
 /// What it takes to make a call again.
 pub(crate) struct Retry {
-    pub(super) method: &'static str,
-    /// The request as it was sent. Rounds are rare, so it is taken apart only when one comes.
-    pub(super) frame: Vec<u8>,
+    pub(super) method: &'static MethodInfo,
+    /// The parameters of the first round. Rounds are rare, so they are taken apart only when one comes.
+    pub(super) params: Vec<u8>,
     pub(super) rounds: u32,
     pub(super) timing: Timing,
 }
@@ -128,21 +127,21 @@ pub(super) struct SpareRetries(Vec<Box<Retry>>);
 impl SpareRetries {
     /// Enough for a busy client; more would be memory that a burst leaves behind.
     const MOST: usize = 16;
-    /// The room of a frame longer than this is not kept.
+    /// The room of parameters longer than these is not kept.
     const LONGEST: usize = 16 * 1024;
 
-    pub(super) fn fill(&mut self, method: &'static str, frame: &[u8], timing: Timing) -> Box<Retry> {
-        let fresh = || Box::new(Retry { method, frame: Vec::new(), rounds: 0, timing });
+    pub(super) fn fill(&mut self, method: &'static MethodInfo, params: &[u8], timing: Timing) -> Box<Retry> {
+        let fresh = || Box::new(Retry { method, params: Vec::new(), rounds: 0, timing });
         let mut retry = self.0.pop().unwrap_or_else(fresh);
-        retry.frame.extend_from_slice(frame);
-        let frame = core::mem::take(&mut retry.frame);
-        *retry = Retry { method, frame, rounds: 0, timing };
+        retry.params.extend_from_slice(params);
+        let params = core::mem::take(&mut retry.params);
+        *retry = Retry { method, params, rounds: 0, timing };
         retry
     }
 
     pub(super) fn put_back(&mut self, mut retry: Box<Retry>) {
-        if self.0.len() < Self::MOST && retry.frame.capacity() <= Self::LONGEST {
-            retry.frame.clear();
+        if self.0.len() < Self::MOST && retry.params.capacity() <= Self::LONGEST {
+            retry.params.clear();
             self.0.push(retry);
         }
     }
@@ -171,8 +170,7 @@ impl<T> Client<T> {
             return None;
         }
         if method == "ping" {
-            let written = encode_result(self.session.outbox.tail(), &id, &Json::empty_object(), Splice::default());
-            debug_assert!(written.is_ok());
+            self.session.answer_at_once(&id, &Json::empty_object());
             return None;
         }
         if !matches!(self.phase, Phase::Ready) {
@@ -301,33 +299,22 @@ impl<T> Client<T> {
         let Some(Gathering { mut user, retry, request_state, answers, .. }) = self.gathering.remove(&call) else {
             return;
         };
-        let params = match RoundParams::from_frame(&retry.frame, &answers, request_state.as_deref()) {
+        let params = match RoundParams::new(&retry.params, &answers, request_state.as_deref()) {
             Some(params) => params,
             None => {
-                debug_assert!(false, "a request of our own can be read again");
+                debug_assert!(false, "parameters are an object");
                 return self.fail(call, user.token, CallError::InvalidResponse("the call cannot be repeated".into()));
             }
         };
         // A round is a request of its own, whose progress begins anew.
         user.progress = f64::NEG_INFINITY;
-        let Retry { method, timing, rounds, .. } = *retry;
-        user.retry = Some(Box::new(Retry { method, frame: Vec::new(), rounds, timing }));
-        let before = self.session.outbox.len();
-        match self.session.call(
-            crate::session::Route::Connection,
-            method,
-            &params,
-            Splice::default(),
-            timing,
-            Call::User(user),
-            now,
-        ) {
-            Ok(number) => {
-                let frame = self.session.outbox.unwritten()[before..].to_vec();
-                if let Some(Call::User(UserCall { retry: Some(retry), .. })) = self.session.token_mut(number) {
-                    retry.frame = frame;
+        let (method, timing) = (retry.method.name, retry.timing);
+        match self.session.call(None, method, &params, Splice::default(), timing, Call::User(user), now) {
+            Ok(sent) => {
+                if let Some(Call::User(user)) = self.session.token_mut(sent.number) {
+                    user.retry = Some(retry);
                 }
-                self.rounds.insert(call, number);
+                self.rounds.insert(call, sent.number);
             }
             Err(refused) => {
                 if let Call::User(user) = refused.token {
@@ -346,13 +333,11 @@ struct RoundParams<'a> {
 }
 
 impl<'a> RoundParams<'a> {
-    fn from_frame(frame: &'a [u8], answers: &'a BTreeMap<String, Json>, state: Option<&'a str>) -> Option<Self> {
-        let ours = Limits { nesting: usize::MAX, message_values: usize::MAX, ..Limits::default() };
-        let Ok(Parsed::Message(Message::Request { params: Some(params), .. })) = parse(frame, &ours) else {
-            return None;
-        };
+    /// None if the first are not an object.
+    fn new(params: &'a [u8], answers: &'a BTreeMap<String, Json>, state: Option<&'a str>) -> Option<Self> {
         let mut first = Vec::new();
-        members(params.as_str(), MOST_LEVELS, |name, value| {
+        // A program may have begun with answers and a state of its own, which these take the place of.
+        members(core::str::from_utf8(params).ok()?, MOST_LEVELS, |name, value| {
             if !matches!(&*name, "inputResponses" | "requestState") {
                 first.push((name, value));
             }

@@ -12,10 +12,10 @@ use crate::error::{CallError, Refused, SendError};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
-    CancelledParams, Era, Notice, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledged,
-    SubscriptionsListenParams, key,
+    CancelledParams, Era, Listen, Method, MethodInfo, Notice, Subscribe, SubscribeParams, SubscriptionFilter,
+    SubscriptionsAcknowledged, SubscriptionsListenParams, key,
 };
-use crate::session::{Pending, Route};
+use crate::session::Pending;
 use crate::time::Instant;
 
 /// A subscription of the legacy era, which lives on this side only.
@@ -47,20 +47,20 @@ impl<T> Client<T> {
         now: Instant,
     ) -> Result<CallId, Refused<T>> {
         let modern = self.is_modern();
-        let gate = match (modern, filter.resources().is_empty()) {
-            (true, _) => "subscriptions/listen",
-            (false, false) => "resources/subscribe",
-            (false, true) => "ping",
+        let method = match (modern, filter.resources().is_empty()) {
+            (true, _) => MethodInfo::find(Listen::NAME),
+            (false, false) => MethodInfo::find(Subscribe::NAME),
+            // A legacy server tells of changes unasked.
+            (false, true) => None,
         };
         let wanted = filter.resources().len();
-        match self.admitted(gate) {
+        match self.admitted(method) {
             Err(why) => Err(Refused::new(why, token)),
             Ok(_) if wanted + self.legacy_listens.len() > self.config.limits.subscriptions => {
                 Err(Refused::new(SendError::Full, token))
             }
             Ok(peer) if peer.version.era() == Era::Modern => {
                 // Until it is acknowledged it may time out like any call; then it lives for as long as it is wanted.
-                let timing = self.timing(options);
                 let user = UserCall {
                     call: CallId(0),
                     token,
@@ -69,7 +69,7 @@ impl<T> Client<T> {
                     listen: true,
                     progress: f64::NEG_INFINITY,
                 };
-                self.send("subscriptions/listen", &SubscriptionsListenParams::new(filter), options, timing, user, now)
+                self.send((Listen::NAME, method), &SubscriptionsListenParams::new(filter), options, user, now)
             }
             Ok(peer) => {
                 // What the server does not offer is left out here, as a modern server leaves it out of its acknowledgement.
@@ -91,15 +91,8 @@ impl<T> Client<T> {
         for uri in filter.resources() {
             let params = SubscribeParams::new(uri.clone());
             let subscribe = Call::Subscribe(call);
-            let sent = self.session.call(
-                Route::Connection,
-                "resources/subscribe",
-                &params,
-                Splice::default(),
-                timing,
-                subscribe,
-                now,
-            );
+            let sent =
+                self.session.call(None, "resources/subscribe", &params, Splice::default(), timing, subscribe, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         let unconfirmed = filter.resources().len();
@@ -131,7 +124,7 @@ impl<T> Client<T> {
         let timing = self.timing(&CallOptions::new());
         for uri in uris {
             let sent = self.session.call(
-                Route::Connection,
+                None,
                 "resources/subscribe",
                 &SubscribeParams::new(uri),
                 Splice::default(),
@@ -172,15 +165,8 @@ impl<T> Client<T> {
             }
             let params = SubscribeParams::new(uri.clone());
             let unheeded = Call::Unheeded;
-            let sent = self.session.call(
-                Route::Connection,
-                "resources/unsubscribe",
-                &params,
-                Splice::default(),
-                timing,
-                unheeded,
-                now,
-            );
+            let sent =
+                self.session.call(None, "resources/unsubscribe", &params, Splice::default(), timing, unheeded, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         self.fail(call, listen.token, why);

@@ -42,8 +42,11 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::{Era, LoggingLevel, Meta, Readable, ResultHead, ResultType, SetLevelParams};
-use crate::session::{Counters, KeepAlive, KeepAliveStep, Pending, Route, Session, Timing};
+use crate::model::{
+    Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
+    Side,
+};
+use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Pending, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The client role, without the byte stream.
@@ -67,9 +70,8 @@ pub(crate) struct Client<T> {
     keep_alive: Option<Box<KeepAlive>>,
     scratch: Vec<u8>,
     spare_retries: SpareRetries,
-    /// For links on which each call has a stream of its own: the calls that were given up, whose streams are to be
-    /// closed.
-    given_up: Option<Vec<i64>>,
+    /// The calls that were given up, for a link that has an exchange to close for each.
+    given_up: Vec<i64>,
 }
 
 /// What an open request is for.
@@ -103,9 +105,10 @@ pub(crate) struct UserCall<T> {
 }
 
 impl<T> Client<T> {
-    pub(crate) fn new(config: ClientConfig) -> Self {
+    /// A client on a link of this kind.
+    pub(crate) fn new(config: ClientConfig, link: LinkKind) -> Self {
         Self {
-            session: Session::new(&config.limits),
+            session: Session::new(&config.limits, link),
             config,
             phase: Phase::Idle,
             renewing: false,
@@ -121,7 +124,7 @@ impl<T> Client<T> {
             keep_alive: None,
             scratch: Vec::new(),
             spare_retries: SpareRetries::default(),
-            given_up: None,
+            given_up: Vec::new(),
         }
     }
 
@@ -147,25 +150,21 @@ impl<T> Client<T> {
         token: T,
         now: Instant,
     ) -> Result<CallId, Refused<T>> {
-        let peer = match self.admitted(method) {
+        let known = MethodInfo::find(method);
+        let peer = match self.admitted(known) {
             Ok(peer) => peer,
             Err(why) => return Err(Refused::new(why, token)),
         };
         let modern = peer.version.era() == Era::Modern;
-        // A ping that is answered from the cache would show nothing.
-        let fresh = options.fresh || method == "ping";
-        let method = match method {
-            // The modern era has no ping; asking what the server is shows as well that it is there.
-            "ping" if modern => "server/discover",
-            "logging/setLevel" if modern => return self.set_modern_log_level(params, token),
-            other => other,
-        };
+        if let Some(gone) = known.filter(|known| !known.is_in(peer.version) && known.is_sent_by(Side::Client)) {
+            return self.call_in_place_of(gone, params, options, token, now);
+        }
         let mut user =
             UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
-        if modern && gate::is_cacheable(method) {
+        if modern && known.is_some_and(|known| known.cacheable) {
             let mut key = CacheKey { method: method.into(), params: Vec::new() };
             if write_json(&mut key.params, params).is_ok() {
-                if !fresh {
+                if !options.fresh {
                     if let Some(result) = self.cache.fresh(&key, now) {
                         return Ok(self.complete_at_once(user.token, result));
                     }
@@ -173,19 +172,35 @@ impl<T> Client<T> {
                 user.cache = Some(Box::new(key));
             }
         }
-        let timing = self.timing(options);
-        self.send(method, params, options, timing, user, now)
+        self.send((method, known), params, options, user, now)
+    }
+
+    /// A call that the modern era does not have, by other means.
+    fn call_in_place_of<P: Serialize + ?Sized>(
+        &mut self,
+        gone: &MethodInfo,
+        params: &P,
+        options: &CallOptions,
+        token: T,
+        now: Instant,
+    ) -> Result<CallId, Refused<T>> {
+        if gone.name == SetLevel::NAME {
+            return self.set_modern_log_level(params, token);
+        }
+        // Asking what the server is shows as well as a ping that it is there; from the cache it would show nothing.
+        let fresh = CallOptions { fresh: true, ..options.clone() };
+        self.call(Discover::NAME, params, &fresh, token, now)
     }
 
     /// The peer, if a call may be sent now.
-    fn admitted(&self, method: &str) -> Result<Arc<Peer>, SendError> {
+    fn admitted(&self, method: Option<&MethodInfo>) -> Result<Arc<Peer>, SendError> {
         let peer = match (&self.phase, &self.peer) {
             (Phase::Closed(_), _) => return Err(SendError::Closed),
             (Phase::Ready, Some(peer)) => peer,
             (_, Some(peer)) if self.renewing => peer,
             _ => return Err(SendError::NotReady),
         };
-        gate::check(method, peer)?;
+        method.map_or(Ok(()), |method| gate::check(method, peer))?;
         if self.session.has_room() { Ok(peer.clone()) } else { Err(SendError::Full) }
     }
 
@@ -197,24 +212,23 @@ impl<T> Client<T> {
     /// Sends the first request of a call.
     fn send<P: Serialize + ?Sized>(
         &mut self,
-        method: &str,
+        (method, known): (&str, Option<&'static MethodInfo>),
         params: &P,
         options: &CallOptions,
-        timing: Timing,
         mut user: UserCall<T>,
         now: Instant,
     ) -> Result<CallId, Refused<T>> {
+        let timing = self.timing(options);
         let number = self.session.next_number();
         let call = CallId(number);
         user.call = call;
         let modern = self.is_modern();
-        let handled = gate::runs_a_handler(method);
+        let handled = known.filter(|known| known.handled);
         let progress = options.progress || handled.is_some();
         let mut meta = core::mem::take(&mut self.scratch);
         self.write_meta(&mut meta, modern, progress.then_some(number), options.meta.as_ref());
-        let before = self.session.outbox.len();
         let sent = self.session.call(
-            Route::Connection,
+            None,
             method,
             params,
             Splice { members: b"", meta: &meta },
@@ -225,11 +239,10 @@ impl<T> Client<T> {
         meta.clear();
         self.scratch = meta;
         match sent {
-            Ok(number) => {
+            Ok(sent) => {
                 if let Some(method) = handled.filter(|_| modern) {
-                    let frame = &self.session.outbox.unwritten()[before..];
-                    let retry = self.spare_retries.fill(method, frame, timing);
-                    if let Some(Call::User(user)) = self.session.token_mut(number) {
+                    let retry = self.spare_retries.fill(method, self.session.params_of(&sent), timing);
+                    if let Some(Call::User(user)) = self.session.token_mut(sent.number) {
                         user.retry = Some(retry);
                     }
                 }
@@ -319,9 +332,8 @@ impl<T> Client<T> {
 
     /// Sends a notification.
     pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), SendError> {
-        self.admitted(method)?;
-        let written =
-            crate::jsonrpc::encode_notification(self.session.outbox.tail(), method, params, Splice::default());
+        self.admitted(MethodInfo::find(method))?;
+        let written = self.session.try_notify(None, method, params, Splice::default());
         written.map_err(|error| SendError::Unencodable(error.to_string()))
     }
 
@@ -470,7 +482,7 @@ impl<T> Client<T> {
             KeepAliveStep::Ping(timeout) => {
                 let params = crate::model::EmptyParams::default();
                 let _ = self.session.call(
-                    Route::Connection,
+                    None,
                     "ping",
                     &params,
                     Splice::default(),

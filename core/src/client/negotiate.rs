@@ -30,7 +30,7 @@ use crate::model::{
     Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult, Method,
     ProtocolVersion, Readable, RootsCapability, key,
 };
-use crate::session::{KeepAlive, Route, Timing};
+use crate::session::{KeepAlive, LinkKind, Timing};
 use crate::time::Instant;
 
 /// Probes with one version after the other stop here: a server that keeps naming others does not mean it.
@@ -97,22 +97,15 @@ impl<T> Client<T> {
         self.request_meta = self.meta_for(version);
         let meta = core::mem::take(&mut self.request_meta);
         // A server that is probed again has shown that it is modern: its silence says nothing about the era.
-        // And where each call has a stream of its own, a server that does not know the probe says so by refusing it.
-        let timeout = match self.may_be_legacy() && probes == 1 && self.given_up.is_none() {
+        // And where each call has an exchange of its own, a server that does not know the probe says so by refusing it.
+        let timeout = match self.may_be_legacy() && probes == 1 && self.link() == LinkKind::Stream {
             true => self.config.probe_timeout,
             false => self.config.handshake_timeout,
         };
         let splice = Splice { members: b"", meta: &meta };
         let params = EmptyParams::default();
-        let sent = self.session.call(
-            Route::Connection,
-            "server/discover",
-            &params,
-            splice,
-            Timing::exactly(timeout),
-            Call::Probe,
-            now,
-        );
+        let sent =
+            self.session.call(None, "server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
         debug_assert!(sent.is_ok(), "the probe always serialises");
         self.request_meta = meta;
     }
@@ -168,7 +161,7 @@ impl<T> Client<T> {
 
     pub(super) fn probe_expired(&mut self, after: Duration, now: Instant) {
         match self.phase {
-            Phase::Probing { probes: 1, .. } if self.may_be_legacy() && self.given_up.is_none() => {
+            Phase::Probing { probes: 1, .. } if self.may_be_legacy() && self.link() == LinkKind::Stream => {
                 self.initialize(ProtocolVersion::LATEST_LEGACY, now);
             }
             _ => self.initialize_expired(after),
@@ -209,15 +202,7 @@ impl<T> Client<T> {
         self.phase = Phase::Initializing { retried };
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self.session.call(
-            Route::Connection,
-            "initialize",
-            &params,
-            Splice::default(),
-            timing,
-            Call::Initialize,
-            now,
-        );
+        let sent = self.session.call(None, "initialize", &params, Splice::default(), timing, Call::Initialize, now);
         debug_assert!(sent.is_ok(), "the handshake always serialises");
     }
 
@@ -235,7 +220,7 @@ impl<T> Client<T> {
             }
         };
         let Some(peer) = self.legacy_peer(answer) else { return };
-        self.session.notify(Route::Connection, "notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.session.notify(None, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive =
             self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config.interval, config.misses_allowed, now)));
         self.ready(peer, now);

@@ -14,9 +14,9 @@ use super::negotiate::{Phase, is_modern_error, supported_by};
 use super::{Call, CallOptions, Client, Peer, Queued, gate};
 use crate::error::CallError;
 use crate::json::{JsonText, MOST_LEVELS, members};
-use crate::jsonrpc::{Message, Parsed, RpcError, Splice, code, encode_request, parse};
-use crate::limits::Limits;
-use crate::model::{Era, ProtocolVersion, key};
+use crate::jsonrpc::{RpcError, Splice, code};
+use crate::model::{Discover, Era, Method, MethodInfo, Ping, ProtocolVersion, key};
+use crate::session::Outgoing;
 use crate::time::Instant;
 
 impl<T> Client<T> {
@@ -102,20 +102,23 @@ impl<T> Client<T> {
 
     /// A request of the program's that was written for another revision, as the one of now wants it. None if it has no
     /// such request, or if it cannot be asked for any more.
-    pub(crate) fn rewritten(&mut self, number: i64, frame: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn rewritten(&mut self, message: &Outgoing) -> Option<Outgoing> {
         let modern = self.is_modern();
+        let number = message.number()?;
         if !matches!(self.session.token(number), Some(Call::User(_))) {
             return None;
         }
-        let ours = Limits { nesting: usize::MAX, message_values: usize::MAX, ..Limits::default() };
-        let Ok(Parsed::Message(Message::Request { method, params, .. })) = parse(frame, &ours) else { return None };
-        let method = match (&*method, modern) {
-            ("ping", true) => "server/discover",
-            ("server/discover", false) => "ping",
-            (other, _) => other,
+        let method = message.label.method.as_ref()?;
+        let method = match method.as_str() {
+            Ping::NAME if modern => Discover::NAME,
+            Discover::NAME if !modern => Ping::NAME,
+            other => other,
         };
-        gate::check(method, self.peer.as_deref()?).ok()?;
-        let params = OldParams::read(params)?;
+        let known = MethodInfo::find(method);
+        if let Some(known) = known {
+            gate::check(known, self.peer.as_deref()?).ok()?;
+        }
+        let params = OldParams::read(message.content())?;
         let mut meta = Vec::new();
         for (name, value) in &params.meta {
             if !meta.is_empty() {
@@ -126,16 +129,15 @@ impl<T> Client<T> {
             meta.extend_from_slice(value.as_str().as_bytes());
         }
         self.write_meta(&mut meta, modern, None, None);
-        let mut frame = Vec::new();
-        encode_request(&mut frame, number, method, &params, Splice { members: b"", meta: &meta }).ok()?;
+        let message = Outgoing::request(number, method, &params, Splice { members: b"", meta: &meta }).ok()?;
         let timing = self.timing(&CallOptions::new());
-        let handled = gate::runs_a_handler(method).filter(|_| modern);
-        let retry = handled.map(|method| self.spare_retries.fill(method, &frame, timing));
+        let handled = known.filter(|known| known.handled && modern);
+        let written = message.content().map_or(&b""[..], |params| params.as_str().as_bytes());
+        let retry = handled.map(|method| self.spare_retries.fill(method, written, timing));
         if let Some(Call::User(user)) = self.session.token_mut(number) {
             (user.retry, user.cache) = (retry, None);
         }
-        frame.pop();
-        Some(frame)
+        Some(message)
     }
 }
 

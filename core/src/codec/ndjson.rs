@@ -154,19 +154,6 @@ impl Oversized {
     }
 }
 
-/// Ends the frame that begins at `start` of `out`, so that the line holds no raw newline.
-///
-/// Text that is passed through as it came may be pretty-printed. Between tokens a newline may as well be a blank, and
-/// inside strings JSON has no raw newline, so replacing the byte never changes the meaning.
-pub fn end_frame(out: &mut Vec<u8>, start: usize) {
-    let mut from = start;
-    while let Some(found) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
-        out[from + found] = b' ';
-        from += found + 1;
-    }
-    out.push(b'\n');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,15 +222,6 @@ mod tests {
             assert_eq!(whole.len(), 1);
             assert_eq!(whole[0].is_ok(), fits, "{length}");
         }
-    }
-
-    #[test]
-    fn a_frame_never_holds_a_raw_newline() {
-        let mut out = b"first\n".to_vec();
-        let start = out.len();
-        out.extend_from_slice(b"{\r\n \"a\": 1\n}");
-        end_frame(&mut out, start);
-        assert_eq!(out, b"first\n{   \"a\": 1 }\n");
     }
 
     quickcheck! {

@@ -2,14 +2,17 @@
 //!
 //! The engine adds members of its own to what the caller serialises (`_meta` keys, `resultType`). They are spliced
 //! into the text around the caller's object, so that nothing is serialised twice or held as a tree.
+//!
+//! Whoever writes a message is told where its parameters or its result stand. A message is one line, and how it ends is the
+//! business of whoever sends it.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use serde::Serialize;
 use serde::ser::Error as _;
 
 use super::{Id, RpcError};
-use crate::codec::ndjson::end_frame;
 use crate::json::write_json;
 
 /// Members that the engine adds to a params or result object.
@@ -28,8 +31,8 @@ pub(crate) fn encode_request<P: Serialize + ?Sized>(
     method: &str,
     params: &P,
     splice: Splice<'_>,
-) -> Result<(), serde_json::Error> {
-    frame(out, |out| {
+) -> Result<Range<usize>, serde_json::Error> {
+    message(out, |out| {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         write_json(out, &id)?;
         method_and_params(out, method, params, splice)
@@ -42,8 +45,8 @@ pub(crate) fn encode_notification<P: Serialize + ?Sized>(
     method: &str,
     params: &P,
     splice: Splice<'_>,
-) -> Result<(), serde_json::Error> {
-    frame(out, |out| {
+) -> Result<Range<usize>, serde_json::Error> {
+    message(out, |out| {
         out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         method_and_params(out, method, params, splice)
     })
@@ -55,20 +58,27 @@ pub(crate) fn encode_result<R: Serialize + ?Sized>(
     id: &Id,
     result: &R,
     splice: Splice<'_>,
-) -> Result<(), serde_json::Error> {
-    frame(out, |out| {
+) -> Result<Range<usize>, serde_json::Error> {
+    message(out, |out| {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         write_json(out, id)?;
         out.extend_from_slice(br#","result":"#);
+        let start = out.len();
         write_object(out, result, splice)?;
+        let end = out.len();
         out.push(b'}');
-        Ok(())
+        Ok(start..end)
     })
 }
 
 /// Appends an error response. Without an id the member is left out, or null for the revisions that require it.
-pub(crate) fn encode_error(out: &mut Vec<u8>, id: Option<&Id>, null_id: bool, error: &RpcError) {
-    let written = frame(out, |out| {
+pub(crate) fn encode_error(
+    out: &mut Vec<u8>,
+    id: Option<&Id>,
+    null_id: bool,
+    error: &RpcError,
+) -> Result<Range<usize>, serde_json::Error> {
+    message(out, |out| {
         out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
         match id {
             Some(id) => {
@@ -79,21 +89,30 @@ pub(crate) fn encode_error(out: &mut Vec<u8>, id: Option<&Id>, null_id: bool, er
             None => {}
         }
         out.extend_from_slice(br#","error":"#);
+        let start = out.len();
         write_json(out, error)?;
+        let end = out.len();
         out.push(b'}');
-        Ok(())
-    });
-    debug_assert!(written.is_ok(), "an error object always serialises");
+        Ok(start..end)
+    })
 }
 
-fn frame(
+/// Writes a message, or nothing. Text that is passed through as it came may be pretty-printed. Between tokens a newline may
+/// as well be a blank, and inside strings JSON has no raw newline, so replacing the byte never changes the meaning.
+fn message(
     out: &mut Vec<u8>,
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
-) -> Result<(), serde_json::Error> {
+    write: impl FnOnce(&mut Vec<u8>) -> Result<Range<usize>, serde_json::Error>,
+) -> Result<Range<usize>, serde_json::Error> {
     let start = out.len();
     let written = write(out);
     match written {
-        Ok(()) => end_frame(out, start),
+        Ok(_) => {
+            let mut from = start;
+            while let Some(found) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
+                out[from + found] = b' ';
+                from += found + 1;
+            }
+        }
         Err(_) => out.truncate(start),
     }
     written
@@ -104,18 +123,20 @@ fn method_and_params<P: Serialize + ?Sized>(
     method: &str,
     params: &P,
     splice: Splice<'_>,
-) -> Result<(), serde_json::Error> {
+) -> Result<Range<usize>, serde_json::Error> {
     out.extend_from_slice(br#","method":"#);
     write_json(out, method)?;
     let before = out.len();
     out.extend_from_slice(br#","params":"#);
     let start = out.len();
     write_object(out, params, splice)?;
+    let mut content = start..out.len();
     if &out[start..] == b"{}" {
         out.truncate(before);
+        content = before..before;
     }
     out.push(b'}');
-    Ok(())
+    Ok(content)
 }
 
 /// Appends `value`, which must serialise as an object (or null, taken for an empty one), with the splice inside.
@@ -192,6 +213,20 @@ mod tests {
         assert_eq!(object(json!({"_meta":{"x":3},"a":1}), "", r#""m":2"#), r#"{"_meta":{"m":2,"x":3},"a":1}"#);
         assert_eq!(object(json!({"_meta":{"x":3}}), r#""r":1"#, r#""m":2"#), r#"{"r":1,"_meta":{"m":2,"x":3}}"#);
         assert_eq!(object(json!({"_meta":{},"a":1}), "", r#""m":2"#), r#"{"_meta":{"m":2},"a":1}"#);
+    }
+
+    #[test]
+    fn a_message_is_one_line_and_says_where_its_content_is() {
+        let pretty = serde_json::value::RawValue::from_string("{\r\n \"a\": 1\n}".into()).unwrap();
+        let mut out = b"before\n".to_vec();
+        let content = encode_request(&mut out, 1, "m", &pretty, Splice::default()).unwrap();
+        assert_eq!(&out[7..], br#"{"jsonrpc":"2.0","id":1,"method":"m","params":{   "a": 1 }}"#);
+        assert_eq!(&out[content], br#"{   "a": 1 }"#);
+        let content = encode_notification(&mut out, "m", &json!({}), Splice::default()).unwrap();
+        assert!(content.is_empty());
+        let error = RpcError::internal("no");
+        let content = encode_error(&mut out, Some(&Id::Number(1)), false, &error).unwrap();
+        assert_eq!(&out[content], br#"{"code":-32603,"message":"no"}"#);
     }
 
     #[test]

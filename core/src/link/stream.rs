@@ -5,12 +5,13 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 use core::time::Duration;
 
-use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::buffer::{Cursor, ReadBuffer};
 use crate::codec::ndjson::{Frame, LineDecoder, Oversized};
 use crate::json::JsonText;
 use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry, salvage};
 use crate::limits::Limits;
 use crate::machine::ConnId;
+use crate::session::Outbox;
 use crate::time::Instant;
 
 /// How long the last words to a peer may take before the stream is closed regardless.

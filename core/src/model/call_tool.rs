@@ -9,11 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::{ContentBlock, InputResponses, Meta, wire};
 use crate::json::Json;
 
-method! {
-    /// Calls a tool.
-    CallTool = "tools/call": CallToolParams => CallToolResult
-}
-
 /// Which tool to call, with what.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

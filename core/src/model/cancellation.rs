@@ -7,11 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::Meta;
 use crate::jsonrpc::Id;
 
-notice! {
-    /// The sender no longer wants an answer.
-    Cancelled = "notifications/cancelled": CancelledParams
-}
-
 /// Which request is taken back.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

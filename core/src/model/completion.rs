@@ -9,11 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Meta, wire};
 use crate::json::{Json, RawText};
 
-method! {
-    /// Proposes values for an argument.
-    Complete = "completion/complete": CompleteParams => CompleteResult
-}
-
 /// How many values one answer may hold; the specification's limit.
 pub const MAX_COMPLETION_VALUES: usize = 100;
 

@@ -8,16 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{ElicitSchema, Meta, PropertySchema};
 use crate::json::{Json, RawText};
 
-method! {
-    /// Asks the user: a request in 2025-06-18 and 2025-11-25, an input request in 2026-07-28.
-    Elicit = "elicitation/create": ElicitParams => ElicitResult
-}
-
-notice! {
-    /// What the user was sent to a URL for is done (2025-11-25 only).
-    ElicitationComplete = "notifications/elicitation/complete": ElicitationCompleteParams
-}
-
 /// How the user is to be asked.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]

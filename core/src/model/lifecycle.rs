@@ -5,30 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CacheScope, ClientCapabilities, EmptyParams, EmptyResult, Implementation, Meta, ProtocolVersion,
-    ServerCapabilities, wire,
-};
-
-method! {
-    /// The handshake (until 2025-11-25).
-    Initialize = "initialize": InitializeParams => InitializeResult
-}
-
-notice! {
-    /// The client has taken the handshake's answer (until 2025-11-25).
-    Initialized = "notifications/initialized": EmptyParams
-}
-
-method! {
-    /// Are you there (until 2025-11-25)?
-    Ping = "ping": EmptyParams => EmptyResult
-}
-
-method! {
-    /// What a server is and can do (2026-07-28).
-    Discover = "server/discover": EmptyParams => DiscoverResult
-}
+use super::{CacheScope, ClientCapabilities, Implementation, Meta, ProtocolVersion, ServerCapabilities, wire};
 
 /// How a client introduces itself.
 #[non_exhaustive]

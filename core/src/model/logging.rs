@@ -4,18 +4,8 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EmptyResult, Meta};
+use super::Meta;
 use crate::json::Json;
-
-method! {
-    /// Sets the least severe level that the server is to send (until 2025-11-25).
-    SetLevel = "logging/setLevel": SetLevelParams => EmptyResult
-}
-
-notice! {
-    /// A log message.
-    LoggingMessage = "notifications/message": LoggingMessageParams
-}
 
 /// How severe a log message is, in the order of RFC 5424: a more severe level is a greater one.
 ///

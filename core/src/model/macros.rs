@@ -175,39 +175,64 @@ macro_rules! setters {
     };
 }
 
-/// A request method: the marker type that ties its name to its params and its result.
-macro_rules! method {
-    ($(#[$attribute:meta])* $name:ident = $text:literal: $params:ty => $output:ty) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name;
+/// The table of methods: for each the marker type that ties its name to its types, and its entry.
+macro_rules! methods {
+    (
+        requests {$(
+            $(#[$attribute:meta])*
+            $name:ident: $params:ty => $output:ty = $text:literal$(.$property:ident($($argument:expr)?))*;
+        )+}
+        notifications {$(
+            $(#[$told_attribute:meta])*
+            $told:ident: $told_params:ty = $told_text:literal$(.$told_property:ident($($told_argument:expr)?))*;
+        )+}
+        untyped {$(
+            $untyped:literal$(.$untyped_property:ident($($untyped_argument:expr)?))*;
+        )+}
+    ) => {
+        $(
+            $(#[$attribute])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name;
 
-        impl crate::model::Method for $name {
-            const NAME: &'static str = $text;
-            type Params = $params;
-            type Output = $output;
+            impl crate::model::Method for $name {
+                const NAME: &'static str = $text;
+                type Params = $params;
+                type Output = $output;
 
-            fn read(result: crate::json::JsonText<'_>) -> Result<$output, serde_json::Error> {
-                result.read()
+                fn read(result: crate::json::JsonText<'_>) -> Result<$output, serde_json::Error> {
+                    result.read()
+                }
             }
-        }
-    };
-}
+        )+
+        $(
+            $(#[$told_attribute])*
+            #[derive(Clone, Copy, Debug)]
+            pub struct $told;
 
-/// A notification: the marker type that ties its name to its params.
-macro_rules! notice {
-    ($(#[$attribute:meta])* $name:ident = $text:literal: $params:ty) => {
-        $(#[$attribute])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name;
+            impl crate::model::Notice for $told {
+                const NAME: &'static str = $told_text;
+                type Params = $told_params;
 
-        impl crate::model::Notice for $name {
-            const NAME: &'static str = $text;
-            type Params = $params;
-
-            fn read(params: crate::json::JsonText<'_>) -> Result<$params, serde_json::Error> {
-                params.read()
+                fn read(params: crate::json::JsonText<'_>) -> Result<$told_params, serde_json::Error> {
+                    params.read()
+                }
             }
+        )+
+
+        impl MethodInfo {
+            /// What is known of the method with this name; nothing of one that the protocol does not have.
+            pub(crate) fn find(name: &str) -> Option<&'static Self> {
+                Some(match name {
+                    $($text => const { &Self::named($text)$(.$property($($argument)?))* },)+
+                    $($told_text => const { &Self::named($told_text)$(.$told_property($($told_argument)?))* },)+
+                    $($untyped => const { &Self::named($untyped)$(.$untyped_property($($untyped_argument)?))* },)+
+                    _ => return None,
+                })
+            }
+
+            #[cfg(test)]
+            const NAMES: &'static [&'static str] = &[$($text,)+ $($told_text,)+ $($untyped,)+];
         }
     };
 }

@@ -31,6 +31,7 @@ mod lifecycle;
 mod logging;
 pub mod meta;
 mod method;
+mod methods;
 mod pagination;
 mod percent;
 mod progress;
@@ -49,22 +50,22 @@ mod version;
 
 pub use annotations::{Annotations, Role};
 pub use caching::CacheScope;
-pub use call_tool::{CallTool, CallToolParams, CallToolResult, ToolCall};
-pub use cancellation::{Cancelled, CancelledParams};
+pub use call_tool::{CallToolParams, CallToolResult, ToolCall};
+pub use cancellation::CancelledParams;
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, PromptsCapability, ResourcesCapability, RootsCapability,
     SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use completion::{
-    Complete, CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
     MAX_COMPLETION_VALUES, PromptReference, ResourceTemplateReference,
 };
 pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
 };
 pub use elicitation::{
-    Elicit, ElicitAction, ElicitContent, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
-    ElicitationComplete, ElicitationCompleteParams, FormMode, UrlMode,
+    ElicitAction, ElicitContent, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, FormMode, UrlMode,
 };
 pub use elicitation_schema::{ElicitSchema, ObjectType, apply_defaults};
 pub use enum_schema::{
@@ -73,36 +74,38 @@ pub use enum_schema::{
 };
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input_required::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
-pub use lifecycle::{Discover, DiscoverResult, Initialize, InitializeParams, InitializeResult, Initialized, Ping};
-pub use logging::{LoggingLevel, LoggingMessage, LoggingMessageParams, SetLevel, SetLevelParams};
+pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
+pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use meta::{Meta, RequestMeta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
-pub use pagination::{Cursor, PaginatedParams};
-pub use progress::{Progress, ProgressParams, ProgressToken};
-pub use prompts::{
-    GetPrompt, GetPromptParams, GetPromptResult, ListPrompts, ListPromptsResult, Prompt, PromptArgument,
-    PromptListChanged, PromptMessage,
+pub use methods::{
+    CallTool, Cancelled, Complete, CreateMessage, Discover, Elicit, ElicitationComplete, GetPrompt, Initialize,
+    Initialized, ListPrompts, ListResourceTemplates, ListResources, ListRoots, ListTools, Listen, LoggingMessage, Ping,
+    Progress, PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated, RootsListChanged, SetLevel,
+    Subscribe, SubscriptionsAcknowledged, ToolListChanged, Unsubscribe,
 };
+pub(crate) use methods::{MethodInfo, Repeats, Side};
+pub use pagination::{Cursor, PaginatedParams};
+pub use progress::{ProgressParams, ProgressToken};
+pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use property_schema::{
     BooleanSchema, BooleanType, NumberSchema, NumberType, PropertySchema, StringFormat, StringSchema, StringType,
 };
 pub(crate) use readable::Readable;
 pub use resource_contents::{BlobResourceContents, ResourceContents, TextResourceContents};
 pub use resources::{
-    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ReadResource,
-    ReadResourceParams, ReadResourceResult, Resource, ResourceListChanged, ResourceTemplate, ResourceUpdated,
-    ResourceUpdatedParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
 };
 pub use result::{ResultHead, ResultType};
-pub use roots::{ListRoots, ListRootsParams, ListRootsResult, Root, RootsListChanged};
+pub use roots::{ListRootsParams, ListRootsResult, Root};
 pub use sampling::{
-    CreateMessage, CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    SamplingContent, SamplingContentBlock, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingContent,
+    SamplingContentBlock, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
 };
 pub use subscriptions::{
-    Listen, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
-    SubscriptionsListenResult,
+    SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
 };
-pub use tools::{ListTools, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution, ToolListChanged};
+pub use tools::{ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};

@@ -7,11 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{Meta, wire};
 use crate::jsonrpc::Id;
 
-notice! {
-    /// How far a request has come.
-    Progress = "notifications/progress": ProgressParams
-}
-
 /// The token that ties progress to its request: a string or an integer, like an id.
 pub type ProgressToken = Id;
 

@@ -6,22 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheScope, ContentBlock, Cursor, EmptyParams, Icon, InputResponses, Meta, PaginatedParams, Role, wire};
-
-method! {
-    /// The prompts of a server.
-    ListPrompts = "prompts/list": PaginatedParams => ListPromptsResult
-}
-
-method! {
-    /// A prompt, with its arguments filled in.
-    GetPrompt = "prompts/get": GetPromptParams => GetPromptResult
-}
-
-notice! {
-    /// The list of prompts has changed.
-    PromptListChanged = "notifications/prompts/list_changed": EmptyParams
-}
+use super::{CacheScope, ContentBlock, Cursor, Icon, InputResponses, Meta, Role, wire};
 
 /// A prompt that a server offers.
 #[non_exhaustive]

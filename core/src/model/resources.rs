@@ -6,45 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Annotations, CacheScope, Cursor, EmptyParams, EmptyResult, Icon, InputResponses, Meta, PaginatedParams,
-    ResourceContents, wire,
-};
-
-method! {
-    /// The resources of a server.
-    ListResources = "resources/list": PaginatedParams => ListResourcesResult
-}
-
-method! {
-    /// The families of resources of a server.
-    ListResourceTemplates = "resources/templates/list": PaginatedParams => ListResourceTemplatesResult
-}
-
-method! {
-    /// Reads a resource.
-    ReadResource = "resources/read": ReadResourceParams => ReadResourceResult
-}
-
-method! {
-    /// Asks to be told when a resource changes (until 2025-11-25).
-    Subscribe = "resources/subscribe": SubscribeParams => EmptyResult
-}
-
-method! {
-    /// Asks to be told no longer (until 2025-11-25).
-    Unsubscribe = "resources/unsubscribe": UnsubscribeParams => EmptyResult
-}
-
-notice! {
-    /// A watched resource, or one below it, has changed.
-    ResourceUpdated = "notifications/resources/updated": ResourceUpdatedParams
-}
-
-notice! {
-    /// The list of resources has changed.
-    ResourceListChanged = "notifications/resources/list_changed": EmptyParams
-}
+use super::{Annotations, CacheScope, Cursor, Icon, InputResponses, Meta, ResourceContents, wire};
 
 /// Something that a server lets a client read.
 #[non_exhaustive]

@@ -7,16 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmptyParams, Meta};
 
-method! {
-    /// The client's roots: a request until 2025-11-25, an input request in 2026-07-28.
-    ListRoots = "roots/list": ListRootsParams => ListRootsResult
-}
-
-notice! {
-    /// The client's roots have changed (until 2025-11-25).
-    RootsListChanged = "notifications/roots/list_changed": EmptyParams
-}
-
 /// Nothing to say when asking for roots.
 pub type ListRootsParams = EmptyParams;
 

@@ -9,11 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{AudioContent, ImageContent, Meta, Role, TextContent, Tool, ToolResultContent, ToolUseContent, wire};
 use crate::json::{Json, RawText};
 
-method! {
-    /// Asks the client's model for a message: a request until 2025-11-25, an input request in 2026-07-28.
-    CreateMessage = "sampling/createMessage": CreateMessageParams => CreateMessageResult
-}
-
 /// What the model is to read, and how it is to write.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,16 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmptyResult, Meta, ServerCapabilities};
 
-method! {
-    /// Opens a stream of notifications (2026-07-28).
-    Listen = "subscriptions/listen": SubscriptionsListenParams => SubscriptionsListenResult
-}
-
-notice! {
-    /// The stream is open, and what it will carry (2026-07-28).
-    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged": SubscriptionsAcknowledgedParams
-}
-
 /// Which changes to listen for; absent and false both mean not.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,18 +5,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheScope, Cursor, EmptyParams, Icon, Meta, PaginatedParams, wire};
+use super::{CacheScope, Cursor, Icon, Meta, wire};
 use crate::json::Json;
-
-method! {
-    /// The tools of a server.
-    ListTools = "tools/list": PaginatedParams => ListToolsResult
-}
-
-notice! {
-    /// The list of tools has changed.
-    ToolListChanged = "notifications/tools/list_changed": EmptyParams
-}
 
 /// A function of the server that a model can call.
 ///

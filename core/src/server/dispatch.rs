@@ -23,8 +23,15 @@ use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
 
 impl<T, H: Clone> Server<T, H> {
-    /// A request of the client's. Every one gets exactly one answer, unless the client cancels it.
-    pub(crate) fn request(&mut self, id: &Id, method: &str, params: Result<Params<'_>, Fault>, now: Instant) {
+    /// A request of the client's. Every one gets exactly one answer, unless the client cancels it. It has a key if it was
+    /// taken in; otherwise it has been refused.
+    pub(crate) fn request(
+        &mut self,
+        id: &Id,
+        method: &str,
+        params: Result<Params<'_>, Fault>,
+        now: Instant,
+    ) -> Option<RequestKey> {
         let unreadable = |fault| RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"));
         let admitted = params.map_err(unreadable).and_then(|params| {
             let (caller, data) = self.admit(method, &params)?;
@@ -32,14 +39,21 @@ impl<T, H: Clone> Server<T, H> {
         });
         let (params, caller, data) = match admitted {
             Ok(admitted) => admitted,
-            Err(error) => return self.session.refuse(Some(id), false, &error),
+            Err(error) => {
+                self.session.refuse(Some(id), false, &error);
+                return None;
+            }
         };
         match self.session.begin(id, data) {
-            Err(refused) => self.session.refuse(Some(id), false, &refused.error()),
+            Err(refused) => {
+                self.session.refuse(Some(id), false, &refused.error());
+                None
+            }
             Ok(key) => {
                 if let Err(error) = self.dispatch(key, method, &params, caller, now) {
                     self.session.fail(key, &error);
                 }
+                Some(key)
             }
         }
     }

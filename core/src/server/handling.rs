@@ -27,7 +27,7 @@ use crate::model::{
     InputRequiredResult, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken, ProtocolVersion,
     SubscriptionFilter,
 };
-use crate::session::{RequestKey, Route, Timing};
+use crate::session::{RequestKey, Timing};
 use crate::time::Instant;
 
 /// What a server knows of an open request.
@@ -322,19 +322,19 @@ impl<T, H: Clone> Server<T, H> {
                 InputRequest::Elicit(ElicitParams::Url(params)) => {
                     let mut params = params.clone();
                     params.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
-                    self.session.call(Route::Request(key), &method, &params, Splice::default(), timing, call, now)
+                    self.session.call(Some(key), &method, &params, Splice::default(), timing, call, now)
                 }
                 InputRequest::Elicit(params) => {
-                    self.session.call(Route::Request(key), &method, params, Splice::default(), timing, call, now)
+                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
                 }
                 InputRequest::Sample(params) => {
-                    self.session.call(Route::Request(key), &method, params, Splice::default(), timing, call, now)
+                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
                 }
                 InputRequest::Roots(params) => {
-                    self.session.call(Route::Request(key), &method, params, Splice::default(), timing, call, now)
+                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
                 }
                 InputRequest::Other { params, .. } => {
-                    self.session.call(Route::Request(key), &method, params, Splice::default(), timing, call, now)
+                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
                 }
             };
             if let Err(refused) = sent {
@@ -406,7 +406,7 @@ impl<T, H: Clone> Server<T, H> {
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(ToOwned::to_owned);
-        self.session.notify(Route::Request(key), "notifications/progress", &params, Splice::default());
+        self.session.notify(Some(key), "notifications/progress", &params, Splice::default());
     }
 
     /// Logs to the client, if it wants messages of this severity. With a request, the message belongs to it; modern
@@ -420,8 +420,7 @@ impl<T, H: Clone> Server<T, H> {
             None => self.legacy.operating.then_some(self.legacy.log_level),
         };
         if self.offer.config.logging && least.is_some_and(|least| message.level >= least) {
-            let route = key.map_or(Route::Connection, Route::Request);
-            self.session.notify(route, "notifications/message", message, Splice::default());
+            self.session.notify(key, "notifications/message", message, Splice::default());
         }
     }
 }

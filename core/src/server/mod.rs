@@ -38,8 +38,8 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::{EmptyParams, LoggingLevel, SubscriptionFilter, key};
-use crate::session::{KeepAlive, KeepAliveStep, Pending, RequestKey, Route, Session, Timing};
+use crate::model::{EmptyParams, LoggingLevel, MethodInfo, Side, SubscriptionFilter, key};
+use crate::session::{KeepAlive, KeepAliveStep, LinkKind, Pending, RequestKey, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
@@ -137,13 +137,13 @@ impl<T, H> Queued<T, H> {
 
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
-        let session = Session::new(&offer.config.limits);
+        let session = Session::new(&offer.config.limits, LinkKind::Stream);
         Self::with(offer, session)
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
     pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
-        let session = Session::with_routes(&offer.config.limits, name, stateless);
+        let session = Session::one_of_many(&offer.config.limits, name, stateless);
         Self::with(offer, session)
     }
 
@@ -247,15 +247,7 @@ impl<T, H: Clone> Server<T, H> {
         let call = CallId(self.session.next_number());
         let total = options.total_timeout.unwrap_or(self.offer.config.input_timeout);
         let timing = Timing::new(options.idle_timeout.unwrap_or_default(), total);
-        match self.session.call(
-            Route::Connection,
-            method,
-            params,
-            Splice::default(),
-            timing,
-            Call::User { call, token },
-            now,
-        ) {
+        match self.session.call(None, method, params, Splice::default(), timing, Call::User { call, token }, now) {
             Ok(_) => Ok(call),
             Err(Refused { why, token: Call::User { token, .. } }) => Err(Refused::new(why, token)),
             Err(_) => unreachable!("a refused call gives its own token back"),
@@ -268,14 +260,10 @@ impl<T, H: Clone> Server<T, H> {
         }
         let caller = self.legacy.caller.as_ref().filter(|_| self.legacy.operating).ok_or(SendError::NotReady)?;
         let client = &caller.capabilities;
-        let (capability, declared) = match method {
-            "roots/list" => ("roots", client.supports_roots()),
-            "sampling/createMessage" => ("sampling", client.supports_sampling()),
-            "elicitation/create" => ("elicitation", client.elicitation.is_some()),
-            _ => ("", true),
-        };
-        if !declared {
-            return Err(SendError::NotSupported { method: method.into(), capability });
+        let known = MethodInfo::find(method).filter(|known| known.is_sent_by(Side::Server));
+        let capability = known.and_then(|known| known.capability);
+        if let Some(missing) = capability.filter(|capability| !capability.is_declared_by_client(client)) {
+            return Err(SendError::NotSupported { method: method.into(), capability: missing.name() });
         }
         if self.session.has_room() { Ok(()) } else { Err(SendError::Full) }
     }
@@ -355,7 +343,7 @@ impl<T, H: Clone> Server<T, H> {
             KeepAliveStep::Ping(timeout) => {
                 let params = EmptyParams::default();
                 let _ = self.session.call(
-                    Route::Connection,
+                    None,
                     "ping",
                     &params,
                     Splice::default(),

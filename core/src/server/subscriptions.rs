@@ -13,7 +13,7 @@ use crate::model::{
     EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
     key,
 };
-use crate::session::{RequestKey, Route};
+use crate::session::RequestKey;
 
 /// Something that clients may want to be told of.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ impl<T, H: Clone> Server<T, H> {
             notifications: SubscriptionFilter,
         }
         self.session.notify(
-            Route::Request(key),
+            Some(key),
             "notifications/subscriptions/acknowledged",
             &Acknowledged { notifications: honoured },
             Splice { members: b"", meta: &meta },
@@ -133,7 +133,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         // A legacy client gets changes of lists unasked, and of the resources that it subscribed to.
         if self.legacy.operating && change.is_wanted_by(&self.legacy.subscriptions) {
-            self.session.notify(Route::Connection, change.method(), params, Splice::default());
+            self.session.notify(None, change.method(), params, Splice::default());
         }
         let listeners: Vec<(RequestKey, Id)> = self
             .session
@@ -145,7 +145,7 @@ impl<T, H: Clone> Server<T, H> {
             .collect();
         for (key, id) in listeners {
             let meta = subscription_meta(&id);
-            self.session.notify(Route::Request(key), change.method(), params, Splice { members: b"", meta: &meta });
+            self.session.notify(Some(key), change.method(), params, Splice { members: b"", meta: &meta });
         }
     }
 
@@ -167,7 +167,7 @@ impl<T, H: Clone> Server<T, H> {
         for (key, id) in open {
             let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
             if !self.session.is_anonymous() {
-                self.session.notify(Route::Request(key), "notifications/cancelled", &cancelled, Splice::default());
+                self.session.notify(Some(key), "notifications/cancelled", &cancelled, Splice::default());
             }
             let mut meta = subscription_meta(&id);
             meta.push(b',');

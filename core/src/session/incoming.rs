@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{Route, Session};
-use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_result};
+use super::{Kind, Session};
+use crate::jsonrpc::{Id, RpcError, Splice, encode_result};
 
 /// Names a request of the peer's while it is open. Unlike the peer's own id it is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,18 +67,13 @@ impl<T, I> Session<T, I> {
         if self.incoming.len() >= self.room.incoming_requests as usize {
             return Err(NotBegun::TooMany);
         }
-        let key = self.next_request();
+        let key = RequestKey { session: self.name, number: self.next_key };
         self.next_key += 1;
         if !self.anonymous {
             self.keys.insert(id.clone(), key);
         }
         self.incoming.insert(key, Incoming { id: id.clone(), data });
         Ok(key)
-    }
-
-    /// What the next request will be called.
-    pub(crate) fn next_request(&self) -> RequestKey {
-        RequestKey { session: self.name, number: self.next_key }
     }
 
     /// An open request.
@@ -115,18 +110,17 @@ impl<T, I> Session<T, I> {
     /// Answers a request with a result. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R, splice: Splice<'_>) {
         let Some(request) = self.end(key).filter(|_| !self.overflows()) else { return };
-        if let Err(error) = encode_result(self.outbox.tail(), &request.id, result, splice) {
+        let encode = |out: &mut Vec<u8>| encode_result(out, &request.id, result, splice);
+        if let Err(error) = self.outbox.append(Kind::Answer { to: Some(key), error: None }, None, encode) {
             let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
-            encode_error(self.outbox.tail(), Some(&request.id), false, &error);
+            self.append_error(Some(key), Some(&request.id), false, &error);
         }
-        self.sent(Route::Request(key));
     }
 
     /// Answers a request with an error.
     pub(crate) fn fail(&mut self, key: RequestKey, error: &RpcError) {
         if let Some(request) = self.end(key) {
-            encode_error(self.outbox.tail(), Some(&request.id), false, error);
-            self.sent(Route::Request(key));
+            self.append_error(Some(key), Some(&request.id), false, error);
         }
     }
 

@@ -6,32 +6,22 @@
 
 mod incoming;
 mod keep_alive;
+mod outbox;
 mod outgoing;
-
-use alloc::collections::VecDeque;
 
 pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
+pub(crate) use outbox::{Kind, Label, LinkKind, MethodName, Outbox, Outgoing};
 pub(crate) use outgoing::{Pending, Timing};
 
-use crate::buffer::Outbox;
-use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_notification};
+use alloc::vec::Vec;
+
+use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_notification, encode_result};
 use crate::limits::Limits;
 use crate::table::Table;
 use crate::time::Instant;
 use serde::Serialize;
-
-/// Which of the peer's messages a frame belongs to, for links on which each has a stream of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// The answer to a request, or something on the way there.
-    Request(RequestKey),
-    /// The answer to a message that did not become a request.
-    Refusal,
-    /// No message in particular.
-    Connection,
-}
 
 /// The tables of one JSON-RPC peer.
 pub(crate) struct Session<T, I> {
@@ -41,8 +31,6 @@ pub(crate) struct Session<T, I> {
     pub(crate) unsent_bytes: usize,
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
-    /// Where each frame in the outbox belongs, if the link wants to know.
-    routes: Option<VecDeque<Route>>,
     /// Tells this session's requests from those of others in the same machine.
     name: u32,
     /// Whether the peer is many, who know nothing of each other's ids.
@@ -56,10 +44,10 @@ pub(crate) struct Session<T, I> {
     counters: Counters,
 }
 
-/// How much may be open and wait at a time.
-/// What a session keeps for its next frames: enough for nearly all of them, and little enough for thousands of sessions.
+/// What a session keeps for its next messages: enough for nearly all of them, and little enough for thousands of sessions.
 const COMMON_ROOM: usize = 16 * 1024;
 
+/// How much may be open and wait at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Room {
     pending_calls: u32,
@@ -106,13 +94,12 @@ pub struct Counters {
 }
 
 impl<T, I> Session<T, I> {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, link: LinkKind) -> Self {
         Self {
             room: Room::within(limits),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(link),
             unsent_bytes: 0,
             overflowed: false,
-            routes: None,
             name: 0,
             anonymous: false,
             next_number: 1,
@@ -125,9 +112,9 @@ impl<T, I> Session<T, I> {
         }
     }
 
-    /// One of many sessions in a machine, for a link that sends each frame where it belongs.
-    pub(crate) fn with_routes(limits: &Limits, name: u32, anonymous: bool) -> Self {
-        Self { routes: Some(VecDeque::new()), name, anonymous, ..Self::new(limits) }
+    /// One of many sessions in a machine, whose messages travel by themselves.
+    pub(crate) fn one_of_many(limits: &Limits, name: u32, anonymous: bool) -> Self {
+        Self { name, anonymous, ..Self::new(limits, LinkKind::Exchanges) }
     }
 
     /// Whether the peer is many, who share nothing.
@@ -135,31 +122,7 @@ impl<T, I> Session<T, I> {
         self.anonymous
     }
 
-    /// A frame was appended to the outbox.
-    fn sent(&mut self, route: Route) {
-        if let Some(routes) = &mut self.routes {
-            routes.push_back(route);
-        }
-    }
-
-    /// The first frame in the outbox and where it belongs. It stays there until [`Self::pass_frame`].
-    pub(crate) fn frame(&self) -> Option<(Route, &[u8])> {
-        let route = *self.routes.as_ref()?.front()?;
-        let unwritten = self.outbox.unwritten();
-        Some((route, &unwritten[..memchr::memchr(b'\n', unwritten)?]))
-    }
-
-    /// The first frame has been sent to where it belongs.
-    pub(crate) fn pass_frame(&mut self) {
-        if let Some(length) = self.frame().map(|(_, frame)| frame.len() + 1) {
-            self.outbox.wrote(length);
-        }
-        if let Some(routes) = &mut self.routes {
-            routes.pop_front();
-        }
-    }
-
-    /// Every frame has been passed on: the room of an uncommonly long one is given back.
+    /// Every message has been passed on: the room of an uncommonly long one is given back.
     pub(crate) fn give_back_room(&mut self) {
         if self.outbox.capacity() > COMMON_ROOM {
             self.outbox.trim();
@@ -186,22 +149,50 @@ impl<T, I> Session<T, I> {
         self.overflowed
     }
 
-    /// Appends a notification of the engine's own, whose parameters always serialise.
-    pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, route: Route, method: &str, params: &P, splice: Splice<'_>) {
-        if self.overflows() {
-            return;
-        }
-        let written = encode_notification(self.outbox.tail(), method, params, splice);
+    /// Appends a notification of the engine's own, whose parameters always serialise. It may belong to a request of the
+    /// peer's.
+    pub(crate) fn notify<P: Serialize + ?Sized>(
+        &mut self,
+        about: Option<RequestKey>,
+        method: &str,
+        params: &P,
+        splice: Splice<'_>,
+    ) {
+        let written = self.try_notify(about, method, params, splice);
         debug_assert!(written.is_ok(), "{method}: {written:?}");
-        if written.is_ok() {
-            self.sent(route);
+    }
+
+    /// Appends a notification.
+    pub(crate) fn try_notify<P: Serialize + ?Sized>(
+        &mut self,
+        about: Option<RequestKey>,
+        method: &str,
+        params: &P,
+        splice: Splice<'_>,
+    ) -> Result<(), serde_json::Error> {
+        if self.overflows() {
+            return Ok(());
         }
+        let encode = |out: &mut Vec<u8>| encode_notification(out, method, params, splice);
+        self.outbox.append(Kind::Notification { about }, Some(method), encode).map(drop)
     }
 
     /// Appends an error that answers something that never became a request.
     pub(crate) fn refuse(&mut self, id: Option<&Id>, null_id: bool, error: &RpcError) {
-        encode_error(self.outbox.tail(), id, null_id, error);
-        self.sent(Route::Refusal);
+        self.append_error(None, id, null_id, error);
+    }
+
+    /// Answers a request at once, without taking it in.
+    pub(crate) fn answer_at_once<R: Serialize + ?Sized>(&mut self, id: &Id, result: &R) {
+        let encode = |out: &mut Vec<u8>| encode_result(out, id, result, Splice::default());
+        let written = self.outbox.append(Kind::Answer { to: None, error: None }, None, encode);
+        debug_assert!(written.is_ok(), "a result of the engine's own always serialises");
+    }
+
+    fn append_error(&mut self, to: Option<RequestKey>, id: Option<&Id>, null_id: bool, error: &RpcError) {
+        let encode = |out: &mut Vec<u8>| encode_error(out, id, null_id, error);
+        let written = self.outbox.append(Kind::Answer { to, error: Some(error.code) }, None, encode);
+        debug_assert!(written.is_ok(), "an error object always serialises");
     }
 
     /// The earliest deadline of an open call.

@@ -2,11 +2,12 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::ops::Range;
 use core::time::Duration;
 
 use serde::Serialize;
 
-use super::{Route, Session};
+use super::{Kind, RequestKey, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
 use crate::time::{Instant, earliest};
@@ -17,6 +18,12 @@ pub(crate) struct Pending<T> {
     started: Instant,
     timing: Timing,
     deadline: Option<Instant>,
+}
+
+/// A call that was sent.
+pub(crate) struct Sent {
+    pub(crate) number: i64,
+    params: Range<usize>,
 }
 
 /// How long a call may take.
@@ -77,30 +84,36 @@ impl<T, I> Session<T, I> {
         self.pending.len() < self.room.pending_calls as usize && unsent <= self.room.outbox_soft_bytes
     }
 
-    /// Sends a call and remembers it.
+    /// Sends a call and remembers it. It may belong to a request of the peer's.
     #[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and each caller has all of them")]
     pub(crate) fn call<P: Serialize + ?Sized>(
         &mut self,
-        route: Route,
+        about: Option<RequestKey>,
         method: &str,
         params: &P,
         splice: Splice<'_>,
         timing: Timing,
         token: T,
         now: Instant,
-    ) -> Result<i64, Refused<T>> {
+    ) -> Result<Sent, Refused<T>> {
         let number = self.next_number;
-        if let Err(error) = encode_request(self.outbox.tail(), number, method, params, splice) {
-            return Err(Refused::new(SendError::Unencodable(error.to_string()), token));
-        }
-        self.sent(route);
+        let encode = |out: &mut Vec<u8>| encode_request(out, number, method, params, splice);
+        let params = match self.outbox.append(Kind::Request { number, about }, Some(method), encode) {
+            Ok(params) => params,
+            Err(error) => return Err(Refused::new(SendError::Unencodable(error.to_string()), token)),
+        };
         self.next_number += 1;
         let deadline = timing.deadline(now, now);
         if let Some(deadline) = deadline {
             self.deadlines.insert((deadline, number), ());
         }
         self.pending.insert(number, Pending { token, started: now, timing, deadline });
-        Ok(number)
+        Ok(Sent { number, params })
+    }
+
+    /// The parameters of the call that was sent last; empty if it has none.
+    pub(crate) fn params_of(&self, sent: &Sent) -> &[u8] {
+        self.outbox.content(sent.params.clone())
     }
 
     /// The peer answered `id`: the call, unless it is none of ours or over already, which is counted and ignored.
@@ -147,12 +160,7 @@ impl<T, I> Session<T, I> {
             request_id: i64,
             reason: &'a str,
         }
-        self.notify(
-            Route::Connection,
-            "notifications/cancelled",
-            &Cancelled { request_id: number, reason },
-            Splice::default(),
-        );
+        self.notify(None, "notifications/cancelled", &Cancelled { request_id: number, reason }, Splice::default());
     }
 
     /// Progress has come for a call: its idle time-out begins anew, its total one does not.

@@ -7,7 +7,7 @@ use super::incoming::NotBegun;
 use super::*;
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::EmptyParams;
+use crate::model::{CallTool, EmptyParams, Initialized};
 
 type Own = Session<&'static str, u8>;
 
@@ -29,7 +29,7 @@ fn limits() -> Limits {
 
 fn call(session: &mut Own, token: &'static str, timing: Timing, now: Instant) -> i64 {
     let params = EmptyParams::new();
-    session.call(Route::Connection, "m", &params, Splice::default(), timing, token, now).unwrap()
+    session.call(None, "m", &params, Splice::default(), timing, token, now).unwrap().number
 }
 
 fn extended(idle: u64, total: u64) -> Timing {
@@ -38,7 +38,7 @@ fn extended(idle: u64, total: u64) -> Timing {
 
 #[test]
 fn a_call_is_settled_once() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let (one, two) =
         (call(&mut session, "one", extended(5, 5), at(0)), call(&mut session, "two", extended(9, 9), at(1)));
     assert_eq!((one, two, session.next_number()), (1, 2, 3));
@@ -59,7 +59,7 @@ fn a_call_is_settled_once() {
 
 #[test]
 fn a_call_expires_at_its_deadline_and_not_before() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     call(&mut session, "one", extended(5, 5), at(0));
     call(&mut session, "two", Timing::exactly(3 * SECOND), at(0));
     let before = Instant::from_micros(2_999_999);
@@ -73,7 +73,7 @@ fn a_call_expires_at_its_deadline_and_not_before() {
 
 #[test]
 fn progress_extends_a_deadline_up_to_the_total() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let number = call(&mut session, "one", extended(10, 25), at(0));
     session.extend(number, at(9));
     assert_eq!(session.deadline(), Some(at(19)));
@@ -90,7 +90,7 @@ fn progress_extends_a_deadline_up_to_the_total() {
 
 #[test]
 fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let one = call(&mut session, "one", extended(10, 100), at(0));
     let two = call(&mut session, "two", extended(20, 100), at(0));
     session.extend_due(at(10));
@@ -122,7 +122,7 @@ fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
 
 #[test]
 fn a_call_that_is_made_again_has_another_number_and_the_same_deadline() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let number = call(&mut session, "one", extended(10, 10), at(0));
     assert_eq!(session.renumber(number), Some(2));
     assert_eq!((session.token(number), session.token(2)), (None, Some(&"one")));
@@ -136,7 +136,7 @@ fn a_call_that_is_made_again_has_another_number_and_the_same_deadline() {
 
 #[test]
 fn there_is_room_for_so_many_calls_and_bytes() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     assert!(session.has_room());
     call(&mut session, "one", Timing::UNLIMITED, at(0));
     assert!(session.has_room());
@@ -151,20 +151,19 @@ fn there_is_room_for_so_many_calls_and_bytes() {
     assert!(!session.has_room());
     // What cannot be written is given back, and nothing of it is left.
     let unwritable = alloc::collections::BTreeMap::from([((), 1)]);
-    let refused =
-        session.call(Route::Connection, "m", &unwritable, Splice::default(), Timing::UNLIMITED, "three", at(0));
+    let refused = session.call(None, "m", &unwritable, Splice::default(), Timing::UNLIMITED, "three", at(0));
     assert!(refused.is_err_and(|refused| refused.token == "three"));
     assert_eq!((session.outbox.len(), session.next_number()), (waiting, 3));
 }
 
 #[test]
 fn a_request_is_taken_in_once_and_answered_once() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let key = session.begin(&Id::from("a"), 7).unwrap();
     assert_eq!(session.begin(&Id::from("a"), 8), Err(NotBegun::DuplicateId));
     let other = session.begin(&Id::Number(1), 9).unwrap();
     assert_eq!(session.begin(&Id::Number(2), 9), Err(NotBegun::TooMany));
-    assert!(key < other && session.next_request() > other);
+    assert!(key < other);
     assert_eq!(session.requests().map(|(_, request)| request.data).collect::<Vec<_>>(), [7, 9]);
     session.request_mut(key).unwrap().data = 6;
     assert_eq!(session.request(key).map(|request| request.data), Some(6));
@@ -188,36 +187,75 @@ fn a_request_is_taken_in_once_and_answered_once() {
 
 #[test]
 fn many_clients_may_use_the_same_id() {
-    let mut session = Own::with_routes(&limits(), 3, true);
+    let mut session = Own::one_of_many(&limits(), 3, true);
     assert!(session.is_anonymous());
     let (one, two) = (session.begin(&Id::Number(1), 1).unwrap(), session.begin(&Id::Number(1), 2).unwrap());
     assert_eq!((one.session(), two.session()), (3, 3));
     assert_eq!(session.cancelled(&Id::Number(1)), None, "nobody can name the other's");
     session.answer(two, &EmptyParams::new(), Splice::default());
     session.refuse(Some(&Id::Number(9)), false, &RpcError::internal("no"));
-    session.notify(Route::Connection, "n", &EmptyParams::new(), Splice::default());
-    let mut routes = Vec::new();
-    while let Some((route, frame)) = session.frame() {
-        assert!(!frame.contains(&b'\n'));
-        routes.push(route);
-        session.pass_frame();
+    session.notify(None, "n", &EmptyParams::new(), Splice::default());
+    let mut kinds = Vec::new();
+    while let Some((label, message)) = session.outbox.first() {
+        assert!(message.starts_with(b"{") && message.ends_with(b"}"));
+        kinds.push(label.kind);
+        session.outbox.pass();
     }
-    assert!(matches!(routes[..], [Route::Request(key), Route::Refusal, Route::Connection] if key == two));
+    assert_eq!(
+        kinds,
+        [
+            Kind::Answer { to: Some(two), error: None },
+            Kind::Answer { to: None, error: Some(-32603) },
+            Kind::Notification { about: None }
+        ]
+    );
     assert_eq!(session.outbox.len(), 0);
-    session.pass_frame();
+    session.outbox.pass();
     session.room.set_incoming_requests(1);
     assert_eq!(session.begin(&Id::Number(5), 1), Err(NotBegun::TooMany));
 }
 
 #[test]
+fn messages_that_travel_by_themselves_know_what_they_are() {
+    let mut session = Own::new(&limits(), LinkKind::Exchanges);
+    let params = serde_json::json!({"name": "a\"b"});
+    let sent = session.call(None, "tools/call", &params, Splice::default(), Timing::UNLIMITED, "one", at(0)).unwrap();
+    assert_eq!(session.params_of(&sent), br#"{"name":"a\"b"}"#);
+    session.notify(None, "notifications/initialized", &EmptyParams::new(), Splice::default());
+    session.answer_at_once(&Id::from("x"), &EmptyParams::new());
+
+    let call = session.outbox.take().unwrap();
+    assert_eq!((call.number(), call.content().map(|text| text.as_str())), (Some(1), Some(r#"{"name":"a\"b"}"#)));
+    assert!(call.label.method.as_ref().is_some_and(MethodName::is::<CallTool>));
+    assert_eq!(call.bytes, br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a\"b"}}"#);
+    // The same once more, under another number.
+    let again = call.renumbered(12).unwrap();
+    assert_eq!(again.bytes, br#"{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"a\"b"}}"#);
+    assert_eq!((again.number(), again.content()), (Some(12), call.content()));
+
+    let told = session.outbox.take().unwrap();
+    assert!(told.tells::<Initialized>() && told.number().is_none() && told.content().is_none());
+    assert!(told.renumbered(1).is_some_and(|request| request.content().is_none()));
+    let answer = session.outbox.take().unwrap();
+    assert!(answer.label.method.is_none() && answer.renumbered(1).is_none());
+    assert_eq!(answer.content().map(|text| text.as_str()), Some("{}"));
+    assert!(session.outbox.take().is_none() && session.outbox.len() == 0);
+
+    // A method of the program's own may be any text.
+    session.notify(None, "a\\\"b", &EmptyParams::new(), Splice::default());
+    let own = session.outbox.take().and_then(|message| message.label.method).unwrap();
+    assert_eq!((own.as_str(), own.info().is_none()), ("a\\\"b", true));
+}
+
+#[test]
 fn a_peer_that_stops_reading_is_noticed_and_nothing_more_is_kept_for_it() {
-    let mut session = Own::new(&limits());
+    let mut session = Own::new(&limits(), LinkKind::Stream);
     let key = session.begin(&Id::Number(1), 1).unwrap();
-    session.outbox.tail().resize(400, b'x');
+    session.outbox.fill(400);
     assert!(!session.is_overflowing(), "as much as may wait");
-    session.outbox.tail().push(b'x');
+    session.outbox.fill(401);
     assert!(session.is_overflowing());
-    session.notify(Route::Connection, "n", &EmptyParams::new(), Splice::default());
+    session.notify(None, "n", &EmptyParams::new(), Splice::default());
     session.answer(key, &EmptyParams::new(), Splice::default());
     assert_eq!(session.outbox.len(), 401);
     session.outbox.clear();

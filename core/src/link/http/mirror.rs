@@ -275,16 +275,6 @@ pub(crate) fn decode(header: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The parameter that `Mcp-Name` repeats, for a request of this method.
-pub(crate) fn naming_member(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,11 +27,11 @@ use streams::StreamId;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError};
 use crate::json::Json;
-use crate::jsonrpc::{Message, Parsed, RpcError, code, parse};
+use crate::jsonrpc::{RpcError, code};
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
 use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
-use crate::session::{RequestKey, Route};
+use crate::session::{Kind, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients
@@ -209,28 +209,37 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
     }
 
-    /// Passes on what a role has to say: frames to where they belong, events to the program.
+    /// Passes on what a role has to say: messages to where they belong, events to the program.
     fn settle(&mut self, name: u32, exchange: Option<Exchange>) {
         let Self { sessions, front, events, now, .. } = self;
         let Some(server) = sessions.server(name) else { return };
         let mut unheard = alloc::vec::Vec::new();
-        while let Some((route, frame)) = server.session.frame() {
-            match route {
-                Route::Request(key) => {
-                    let last = server.session.request(key).is_none();
+        while let Some((label, message)) = server.session.outbox.first() {
+            match label.kind {
+                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
                     if let Some(stream) = front.stream_of(key) {
-                        deliver(front, stream, key, frame, last, name, *now);
+                        front.send(stream, message, *now);
                     }
                 }
-                Route::Refusal => {
+                Kind::Answer { to: Some(key), error } => {
+                    if let Some(stream) = front.stream_of(key) {
+                        let status = if name == STATELESS { status_of(error, false) } else { 200 };
+                        answer(front, stream, key, status, message, *now);
+                    }
+                }
+                Kind::Answer { to: None, error } => {
                     if let Some(Exchange { conn, stream }) = exchange {
-                        refuse(front, conn, stream, frame, *now);
+                        refuse(front, conn, stream, status_of(error, true), message, *now);
                     }
                 }
-                Route::Connection if name == STATELESS => {}
-                Route::Connection => unheard.push(frame.to_vec()),
+                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                    // All modern clients together are nobody in particular.
+                    if name != STATELESS {
+                        unheard.push(message.to_vec());
+                    }
+                }
             }
-            server.session.pass_frame();
+            server.session.outbox.pass();
         }
         while let Some(queued) = server.next_queued() {
             if let Queued::Cancelled(key) = &queued {
@@ -239,19 +248,19 @@ impl<T, H: Clone> HttpServer<T, H> {
             events.push_back(Told::Queued(queued));
         }
         server.session.give_back_room();
-        for frame in unheard {
-            self.tell_session(name, &frame);
+        for message in unheard {
+            self.tell_session(name, &message);
         }
         let config = &self.front.config;
         self.sessions.arm(name, config.session_idle, config.fresh_session_timeout);
     }
 
     /// Sends what belongs to no request, or keeps it until the client listens.
-    fn tell_session(&mut self, name: u32, frame: &[u8]) {
+    fn tell_session(&mut self, name: u32, message: &[u8]) {
         let Some(session) = self.sessions.legacy(name) else { return };
         let version = session.server.legacy_version();
         let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
-        self.front.send(stream, frame, self.now);
+        self.front.send(stream, message, self.now);
     }
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
@@ -331,53 +340,42 @@ fn is_used<T, H: Clone>(session: &LegacySession<T, H>, front: &Front) -> bool {
     listens || !session.server.is_idle()
 }
 
-/// Puts a frame on the stream of its request.
-fn deliver(front: &mut Front, stream: StreamId, key: RequestKey, frame: &[u8], last: bool, name: u32, now: Instant) {
-    if last && front.is_untouched(stream) {
-        let status = if name == STATELESS { status_of(frame, false) } else { 200 };
-        // A status is told by a head, which a stream of events would have had already.
-        if front.may_be_json(stream) || status != 200 {
-            return front.answer_plainly(stream, status, frame, now);
-        }
+/// Answers a request on its stream.
+fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
+    // A status is told by a head, which a stream of events would have had already.
+    if front.is_untouched(stream) && (front.may_be_json(stream) || status != 200) {
+        return front.answer_plainly(stream, status, message, now);
     }
-    front.send(stream, frame, now);
-    if last {
-        front.settled(key, now);
-    }
+    front.send(stream, message, now);
+    front.settled(key, now);
 }
 
 /// Answers what did not become a request.
-fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, frame: &[u8], now: Instant) {
+fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, status: u16, message: &[u8], now: Instant) {
     match stream {
-        Some(stream) if front.is_untouched(stream) => {
-            front.answer_plainly(stream, status_of(frame, true), frame, now);
-        }
+        Some(stream) if front.is_untouched(stream) => front.answer_plainly(stream, status, message, now),
         // Others of the same batch have become requests, or still may.
-        Some(stream) => front.send(stream, frame, now),
-        None => front.answer(conn, status_of(frame, true), &[], Some(frame), now),
+        Some(stream) => front.send(stream, message, now),
+        None => front.answer(conn, status, &[], Some(message), now),
     }
 }
 
-/// The status of an answer in the modern era. What failed before it was a call is the client's fault; what failed as a
-/// call is an answer like any other.
-fn status_of(frame: &[u8], refused: bool) -> u16 {
-    if memchr::memmem::find(frame, b"\"error\"").is_none() {
-        return 200;
-    }
-    let ours = crate::Limits { nesting: usize::MAX, message_values: usize::MAX, ..crate::Limits::default() };
-    match parse(frame, &ours) {
-        Ok(Parsed::Message(Message::Response { outcome: Err(error), .. })) => match error.code {
-            code::METHOD_NOT_FOUND => 404,
+/// The status of an answer in the modern era, by the code of its error. What failed before it was a call is the client's
+/// fault; what failed as a call is an answer like any other.
+fn status_of(error: Option<i64>, refused: bool) -> u16 {
+    match error {
+        None => 200,
+        Some(code::METHOD_NOT_FOUND) => 404,
+        Some(
             code::HEADER_MISMATCH
             | code::MISSING_REQUIRED_CLIENT_CAPABILITY
             | code::UNSUPPORTED_PROTOCOL_VERSION
             | code::PARSE_ERROR
-            | code::INVALID_REQUEST => 400,
-            code::INTERNAL_ERROR if refused => 503,
-            _ if refused => 400,
-            _ => 200,
-        },
-        _ => 200,
+            | code::INVALID_REQUEST,
+        ) => 400,
+        Some(code::INTERNAL_ERROR) if refused => 503,
+        Some(_) if refused => 400,
+        Some(_) => 200,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::client::{Client, ClientConfig, ClientEvent, Step};
 use crate::error::CloseReason;
 use crate::json::Json;
 use crate::machine::{Machine, Output, Sealed, Target};
+use crate::session::LinkKind;
 use crate::time::{Instant, earliest};
 
 /// An MCP client on one byte stream. `T` is the token that goes in with a call and comes back with its completion.
@@ -40,7 +41,7 @@ impl<T> StdioClient<T> {
     pub fn new(config: ClientConfig, now: Instant) -> Self {
         Self {
             stream: Stream::new(&config.limits),
-            client: Client::new(config),
+            client: Client::new(config, LinkKind::Stream),
             now,
             second: false,
             told_closed: false,

@@ -3,7 +3,7 @@
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::Exchanges;
 use super::lending::Prepared;
-use super::request::{self, Common, Kind};
+use super::request::{self, Common};
 use super::sending::Gate;
 use super::streams::Transport;
 use crate::error::CloseReason;
@@ -68,10 +68,9 @@ impl<T> Exchanges<T> {
         self.fallback = None;
         self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
         let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && matches!(self.gate, Gate::Open);
-        while let Some(frame) = self.take_frame() {
-            let is_message = request::read(&frame).is_some_and(|(read, _)| !matches!(read.kind, Kind::Request(_)));
-            if deliver && is_message {
-                self.post(frame, false);
+        while let Some(message) = self.take_written() {
+            if deliver && message.number().is_none() {
+                self.post(message, false);
             }
         }
         self.gate = Gate::Open;

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::pool::Answers;
 use super::request::HttpRequest;
-use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::buffer::{Cursor, ReadBuffer, WriteBuffer};
 use crate::codec::http1::{Bounds, Frame, Framing, HttpFault, ResponseDecoder, write_request};
 use crate::error::{ConnError, ConnErrorKind};
 use crate::machine::HttpTarget;
@@ -15,7 +15,7 @@ use crate::time::Instant;
 /// A connection that is open, or being opened.
 pub(super) struct Connection {
     pub(super) target: HttpTarget,
-    pub(super) outbox: Outbox,
+    pub(super) outbox: WriteBuffer,
     inbox: ReadBuffer,
     cursor: Cursor,
     decoder: ResponseDecoder,
@@ -59,7 +59,7 @@ impl Connection {
     pub(super) fn new(target: HttpTarget) -> Self {
         Self {
             target,
-            outbox: Outbox::default(),
+            outbox: WriteBuffer::default(),
             inbox: ReadBuffer::default(),
             cursor: 0,
             decoder: ResponseDecoder::new(Bounds::default()),

@@ -7,6 +7,8 @@ use super::body::Body;
 use super::request::HttpRequest;
 use crate::codec::http1::Headers;
 use crate::error::{ConnError, HttpFailure};
+use crate::model::{Method, MethodInfo};
+use crate::session::{Label, MethodName, Outgoing};
 use crate::time::Instant;
 
 /// Names one request of HTTP and its response. It is never used twice.
@@ -76,12 +78,25 @@ pub(super) enum Claim {
 /// A request and what became of it.
 pub(super) struct Asked {
     pub(super) number: i64,
-    pub(super) method: String,
+    /// What it says of itself; its bytes are the body of the request of HTTP.
+    pub(super) label: Label,
+    /// What it is about, as `Mcp-Name` says it.
     pub(super) name: Option<String>,
     pub(super) answered: bool,
     /// Whether this is the second time.
     pub(super) repeated: bool,
     pub(super) tries: Tries,
+}
+
+impl Asked {
+    /// What is known of its method.
+    pub(super) fn info(&self) -> Option<&'static MethodInfo> {
+        self.label.method.as_ref()?.info()
+    }
+
+    pub(super) fn is<M: Method>(&self) -> bool {
+        self.label.method.as_ref().is_some_and(MethodName::is::<M>)
+    }
 }
 
 /// How often a stream was opened again.
@@ -179,12 +194,17 @@ impl Exchange {
         match &self.purpose {
             Purpose::Message { .. } => Claim::Urgent,
             // Calls may hold all connections when the session is begun anew.
-            Purpose::Request(asked) if asked.method == "initialize" || asked.method == "server/discover" => {
-                Claim::Urgent
-            }
+            Purpose::Request(asked) if asked.info().is_some_and(|info| info.handshake) => Claim::Urgent,
             Purpose::Listen(_) | Purpose::Events => Claim::Standing,
             Purpose::Request(_) | Purpose::Dropped(_) | Purpose::Delete => Claim::Usual,
         }
+    }
+
+    /// The message that it carries, to be sent once more; none if it is another try at its stream.
+    pub(super) fn message(&self) -> Option<Outgoing> {
+        let Purpose::Request(asked) = &self.purpose else { return None };
+        let bytes = self.request.body.clone();
+        (!bytes.is_empty()).then(|| Outgoing { label: asked.label.clone(), bytes })
     }
 
     /// The request whose answer is waited for here.

@@ -25,6 +25,7 @@ use crate::entropy::Entropy;
 use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
+use crate::session::LinkKind;
 use crate::table::Table;
 use crate::time::{Instant, earliest};
 
@@ -130,7 +131,7 @@ impl<T> Exchanges<T> {
     /// A client that begins to negotiate at once.
     pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
         Self {
-            client: Client::with_own_streams(config),
+            client: Client::new(config, LinkKind::Exchanges),
             entropy: http.seed.as_ref().map(Entropy::new),
             fruitless_listens: 0,
             lost_listener: false,

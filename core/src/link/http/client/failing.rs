@@ -11,7 +11,7 @@ use super::streams::Transport;
 use crate::client::{ChallengeReply, Client, Queued};
 use crate::error::{CallError, HttpFailure};
 use crate::jsonrpc::{Message, Parsed, RpcError, parse};
-use crate::model::Era;
+use crate::model::{Era, Initialize};
 
 impl<T> Exchanges<T> {
     /// An exchange is over, and everything that came in it has been dealt with.
@@ -75,21 +75,24 @@ impl<T> Exchanges<T> {
         }
         let renewing = self.client.is_renewing();
         let may_be_older = (400..500).contains(&status) && !matches!(status, 401 | 403 | 408 | 429);
-        if asked.method == "initialize" && may_be_older && error.is_none() && renewing {
+        if asked.is::<Initialize>() && may_be_older && error.is_none() && renewing {
             if !self.client.handshake_refused(number, self.now) {
                 self.fail_call(number, CallError::Http(failure));
             }
             return;
         }
-        if asked.method == "initialize" && may_be_older && !renewing {
+        if asked.is::<Initialize>() && may_be_older && !renewing {
             let says_more =
                 error.as_ref().is_some_and(|error| Client::<T>::shows_modern(error) || error.data.is_some());
             if !says_more {
                 let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
-                return self.fall_back(number, exchange.request.body.clone(), error);
+                if let Some(handshake) = exchange.message() {
+                    self.fall_back(handshake, error);
+                }
+                return;
             }
         }
-        if asked.method != "initialize" && self.is_suspicious(&exchange, status, error.as_ref()) {
+        if !asked.is::<Initialize>() && self.is_suspicious(&exchange, status, error.as_ref()) {
             let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
             return self.suspect(&exchange, error);
         }
@@ -169,15 +172,15 @@ impl<T> Exchanges<T> {
             // A modern server would have said something.
             return self.client.probe_refused(asked.number, self.now);
         }
-        let frame = exchange.request.body.clone();
-        if self.may_repeat(asked) && !frame.is_empty() && self.repeat(asked.number, &frame) {
+        if self.may_repeat(asked) && exchange.message().is_some_and(|message| self.repeat(&message)) {
             return;
         }
         self.fail_call(asked.number, CallError::NoResponse { id: asked.number, detail });
     }
 
     pub(super) fn may_repeat(&self, asked: &Asked) -> bool {
-        !asked.repeated && request::is_repeatable(&asked.method, asked.name.as_deref(), &self.tools)
+        let method = asked.label.method.as_ref().filter(|_| !asked.repeated);
+        method.is_some_and(|method| request::is_repeatable(method, asked.name.as_deref(), &self.tools))
     }
 
     /// Makes a request again that the server says it did not get in time; not a second time. Some say so of a request that
@@ -187,7 +190,7 @@ impl<T> Exchanges<T> {
             return false;
         };
         let harmless = match &exchange.purpose {
-            Purpose::Request(asked) => asked.method == "initialize" || self.may_repeat(asked),
+            Purpose::Request(asked) => asked.is::<Initialize>() || self.may_repeat(asked),
             Purpose::Message { .. } => true,
             _ => false,
         };
@@ -196,11 +199,9 @@ impl<T> Exchanges<T> {
         }
         let may_have_come = exchange.unsent_bytes == 0;
         let Some(old) = self.drop_exchange(id) else { return false };
-        if let Purpose::Request(asked) = &old.purpose {
-            // An id may be used only once.
-            if may_have_come && self.repeat(asked.number, &old.request.body) {
-                return true;
-            }
+        // An id may be used only once.
+        if may_have_come && old.message().is_some_and(|message| self.repeat(&message)) {
+            return true;
         }
         let request = (*old.request).clone();
         let mut exchange = old.with_request(request);

@@ -17,7 +17,7 @@ use crate::client::Queued;
 use crate::codec::http1::Headers;
 use crate::error::CallError;
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse};
-use crate::model::Era;
+use crate::model::{CallTool, Era, Initialize, ListTools};
 
 /// How long the body of an error may take; the status says most of it.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
@@ -70,7 +70,7 @@ impl<T> Exchanges<T> {
     fn head_read(&mut self, id: u64, success: bool, events: bool, headers: &Headers) {
         let Some(exchange) = self.exchanges.get(&id) else { return };
         match &exchange.purpose {
-            Purpose::Request(asked) if success && asked.method == "initialize" => {
+            Purpose::Request(asked) if success && asked.is::<Initialize>() => {
                 let granted = request::session_id(headers);
                 if let Some(exchange) = self.exchanges.get_mut(&id) {
                     exchange.granted = granted;
@@ -221,8 +221,8 @@ impl<T> Exchanges<T> {
     /// If a message answers a request for tools, learns from it; leaves out what cannot be used.
     fn listing(&mut self, id: u64, place: &mut Range<usize>) -> Option<Listing> {
         let exchange = self.exchanges.get_mut(&id)?;
-        let Purpose::Request(Asked { method, answered: false, .. }) = &exchange.purpose else { return None };
-        if method != "tools/list" {
+        let Purpose::Request(asked) = &exchange.purpose else { return None };
+        if asked.answered || !asked.is::<ListTools>() {
             return None;
         }
         let modern = self.client.is_ready_in(Era::Modern);
@@ -313,16 +313,10 @@ impl Exchange {
     /// What it takes to make a tool call again with other headers, if the server complains of them for the first time.
     pub(super) fn mismatch(&self, error: &RpcError) -> Option<Mismatch> {
         let Purpose::Request(asked) = &self.purpose else { return None };
-        if error.code != code::HEADER_MISMATCH || asked.repeated || asked.method != "tools/call" {
+        if error.code != code::HEADER_MISMATCH || asked.repeated || !asked.is::<CallTool>() {
             return None;
         }
-        Some(Mismatch {
-            number: asked.number,
-            tool: asked.name.clone()?,
-            frame: self.request.body.clone(),
-            error: error.clone(),
-            pages: 0,
-        })
+        Some(Mismatch { message: self.message()?, tool: asked.name.clone()?, error: error.clone(), pages: 0 })
     }
 }
 

@@ -1,17 +1,16 @@
 //! Beginning anew with a server that has: the session is gone, or the server speaks another revision than it did. While
 //! that is found out, messages wait; what was made for the old beginning is made again, if that is safe.
 
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::Exchanges;
-use super::request::{self, Kind, Outgoing};
 use super::sending::{Gate, Parked};
 use super::streams::Transport;
 use crate::error::CallError;
 use crate::jsonrpc::RpcError;
 use crate::model::{Era, ProtocolVersion};
+use crate::session::Outgoing;
 
 /// How long a server is not asked again what it speaks, because of another refusal that might mean a change. One that
 /// refuses much is not asked each time, and one that was restarted is found out soon enough.
@@ -30,8 +29,7 @@ pub(super) struct Renewal {
 
 /// A call that was refused as if the server had changed.
 pub(super) struct Suspect {
-    number: i64,
-    frame: Vec<u8>,
+    message: Outgoing,
     /// Whether it may be made again.
     repeats: bool,
     /// How it ends if nothing has changed.
@@ -45,7 +43,7 @@ impl<T> Exchanges<T> {
         if exchange.beginning != self.beginnings {
             return self.suspect(exchange, CallError::SessionLost);
         }
-        let repeats = self.may_repeat(asked) && self.repeat(asked.number, &exchange.request.body);
+        let repeats = self.may_repeat(asked) && exchange.message().is_some_and(|message| self.repeat(&message));
         self.renew(true);
         if !repeats {
             self.fail_call(asked.number, CallError::SessionLost);
@@ -76,15 +74,16 @@ impl<T> Exchanges<T> {
     /// A call was refused as if the server had changed: finds out whether it has.
     pub(super) fn suspect(&mut self, exchange: &Exchange, error: CallError) {
         let Purpose::Request(asked) = &exchange.purpose else { return };
-        let frame = exchange.request.body.clone();
-        let suspect = Suspect { number: asked.number, frame, repeats: self.may_repeat(asked), error };
+        let repeats = self.may_repeat(asked);
+        let Some(message) = exchange.message() else { return self.fail_call(asked.number, error) };
+        let suspect = Suspect { message, repeats, error };
         if exchange.beginning != self.beginnings {
             // It is known that it has. If it is being found out whether it has once more, that is for then.
             let parked = self.parked.len();
             self.repeat_or_fail(suspect);
             let repeated = self.parked.len() > parked && self.renewal().is_none();
-            if let Some(Parked { frame, repeated }) = repeated.then(|| self.parked.pop_back()).flatten() {
-                self.rewrite(&frame, repeated);
+            if let Some(Parked { message, repeated }) = repeated.then(|| self.parked.pop_back()).flatten() {
+                self.rewrite(&message, repeated);
             }
             return;
         }
@@ -118,9 +117,9 @@ impl<T> Exchanges<T> {
                 self.gate = Gate::Renewing(Renewal { number, ..renewal });
                 self.park_written();
                 // It was written among calls that wait.
-                let at = self.parked.iter().rposition(|parked| request::number_of(&parked.frame) == Some(number));
-                if let Some(Parked { frame, .. }) = at.and_then(|at| self.parked.remove(at)) {
-                    self.post(frame, false);
+                let at = self.parked.iter().rposition(|parked| parked.message.number() == Some(number));
+                if let Some(Parked { message, .. }) = at.and_then(|at| self.parked.remove(at)) {
+                    self.post(message, false);
                 }
             }
             _ => return false,
@@ -130,8 +129,8 @@ impl<T> Exchanges<T> {
 
     /// Puts aside what the role has written.
     pub(super) fn park_written(&mut self) {
-        while let Some(frame) = self.take_frame() {
-            self.parked.push_back(Parked { frame, repeated: false });
+        while let Some(message) = self.take_written() {
+            self.parked.push_back(Parked { message, repeated: false });
         }
     }
 
@@ -142,8 +141,8 @@ impl<T> Exchanges<T> {
         let speaks = self.client.spoken();
         let is_modern = |version: Option<ProtocolVersion>| version.is_some_and(|version| version.era() == Era::Modern);
         if speaks == renewal.from && is_modern(speaks) {
-            for Suspect { number, error, .. } in suspects {
-                self.client.call_failed(number, error, self.now);
+            for Suspect { message, error, .. } in suspects {
+                self.waiting_failed(&message, error);
             }
             return;
         }
@@ -163,39 +162,43 @@ impl<T> Exchanges<T> {
     /// been. The next call tries again.
     pub(super) fn renewal_failed(&mut self, error: &CallError) {
         let Gate::Renewing(renewal) = core::mem::replace(&mut self.gate, Gate::Open) else { return };
-        for Suspect { number, error, .. } in core::mem::take(&mut self.suspects) {
-            self.client.call_failed(number, error, self.now);
+        for Suspect { message, error, .. } in core::mem::take(&mut self.suspects) {
+            self.waiting_failed(&message, error);
         }
         if !renewal.certain {
             return;
         }
-        for Parked { frame, .. } in core::mem::take(&mut self.parked) {
-            if let Some((Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(&frame) {
-                self.client.call_failed(number, error.clone(), self.now);
-            }
+        for Parked { message, .. } in core::mem::take(&mut self.parked) {
+            self.waiting_failed(&message, error.clone());
+        }
+    }
+
+    /// What waited will not be sent. If it is a request, it has failed.
+    fn waiting_failed(&mut self, message: &Outgoing, error: CallError) {
+        if let Some(number) = message.number() {
+            self.client.call_failed(number, error, self.now);
         }
     }
 
     /// Makes a call again that the server did not take because it had changed; not if that might do something twice.
-    fn repeat_or_fail(&mut self, Suspect { number, frame, repeats, .. }: Suspect) {
-        if !repeats || !self.repeat(number, &frame) {
-            self.client.call_failed(number, CallError::SessionLost, self.now);
+    fn repeat_or_fail(&mut self, Suspect { message, repeats, .. }: Suspect) {
+        if !repeats || !self.repeat(&message) {
+            self.waiting_failed(&message, CallError::SessionLost);
         }
     }
 
     /// Makes of what waits what the server speaks now.
     fn rewrite_parked(&mut self) {
-        for Parked { frame, repeated } in core::mem::take(&mut self.parked) {
-            self.rewrite(&frame, repeated);
+        for Parked { message, repeated } in core::mem::take(&mut self.parked) {
+            self.rewrite(&message, repeated);
         }
     }
 
     /// What is no request belongs to the old beginning.
-    fn rewrite(&mut self, frame: &[u8], repeated: bool) {
-        let Some((Outgoing { kind: Kind::Request(number), .. }, _)) = request::read(frame) else { return };
-        match self.client.rewritten(number, frame) {
-            Some(frame) => self.parked.push_back(Parked { frame, repeated }),
-            None => self.client.call_failed(number, CallError::SessionLost, self.now),
+    fn rewrite(&mut self, message: &Outgoing, repeated: bool) {
+        match self.client.rewritten(message) {
+            Some(message) => self.parked.push_back(Parked { message, repeated }),
+            None => self.waiting_failed(message, CallError::SessionLost),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From messages to requests of HTTP.
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,8 +10,9 @@ use super::super::url::Url;
 use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
-use crate::json::{JsonText, content_of, first_member, pick};
-use crate::model::{Era, ProtocolVersion};
+use crate::json::{first_member, pick};
+use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
+use crate::session::{MethodName, Outgoing};
 
 /// A request of HTTP to be made. Whoever makes it adds `Host`, `Content-Length` and what belongs to the connection.
 #[derive(Clone)]
@@ -38,87 +40,11 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// What the link needs to know of a message of its own side.
-#[derive(Debug)]
-pub(super) struct Outgoing {
-    pub(super) kind: Kind,
-    /// The method; empty for an answer.
-    pub(super) method: String,
-    /// What `Mcp-Name` says.
-    pub(super) name: Option<String>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Request(i64),
-    Notification,
-    Answer,
-}
-
 /// What all requests of a client share.
 pub(super) struct Common<'a> {
     pub(super) version: Option<ProtocolVersion>,
     pub(super) session: Option<&'a str>,
     pub(super) extra: &'a Headers,
-}
-
-/// Reads a message of our own side, whose members stand in the order in which they are always written.
-pub(super) fn read(frame: &[u8]) -> Option<(Outgoing, Option<JsonText<'_>>)> {
-    let rest = core::str::from_utf8(frame).ok()?.strip_prefix(BEGINNING)?;
-    let numbered = rest.strip_prefix(ID).and_then(|rest| {
-        let end = rest.find(',')?;
-        Some((rest[..end].parse().ok()?, &rest[end..]))
-    });
-    let (number, rest) = numbered.map_or((None, rest), |(number, rest)| (Some(number), rest));
-    let Some(rest) = rest.strip_prefix(METHOD) else {
-        return Some((Outgoing { kind: Kind::Answer, method: String::new(), name: None }, None));
-    };
-    let end = string_end(rest)?;
-    let method = content_of(&rest[..end])?.into_owned();
-    let params = rest[end..].strip_prefix(PARAMS).and_then(|rest| rest.strip_suffix('}')).map(JsonText::trusted);
-    let named = mirror::naming_member(&method).filter(|_| number.is_some()).zip(params);
-    let name = named.and_then(|(member, params)| first_member(params, member)?.as_text());
-    let name = name.map(|name| name.into_owned());
-    let kind = number.map_or(Kind::Notification, Kind::Request);
-    Some((Outgoing { kind, method, name }, params))
-}
-
-const BEGINNING: &str = r#"{"jsonrpc":"2.0""#;
-const ID: &str = r#","id":"#;
-const METHOD: &str = r#","method":"#;
-const PARAMS: &str = r#","params":"#;
-
-/// Where the string ends that `text` begins with.
-fn string_end(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    let quote = text.bytes().skip(1).position(|byte| match byte {
-        _ if escaped => {
-            escaped = false;
-            false
-        }
-        b'\\' => {
-            escaped = true;
-            false
-        }
-        byte => byte == b'"',
-    })?;
-    Some(quote + 2)
-}
-
-/// The id of a request of ours.
-pub(super) fn number_of(frame: &[u8]) -> Option<i64> {
-    match read(frame)? {
-        (Outgoing { kind: Kind::Request(number), .. }, _) => Some(number),
-        _ => None,
-    }
-}
-
-/// The same request under another id.
-pub(super) fn renumbered(frame: &[u8], number: i64) -> Option<Vec<u8>> {
-    let rest = frame.strip_prefix(BEGINNING.as_bytes())?.strip_prefix(ID.as_bytes())?;
-    let end = rest.iter().position(|byte| *byte == b',')?;
-    let mut digits = itoa::Buffer::new();
-    Some([BEGINNING.as_bytes(), ID.as_bytes(), digits.format(number).as_bytes(), &rest[end..]].concat())
 }
 
 /// What the headers of a POST take, mostly.
@@ -128,8 +54,8 @@ const FEW_BYTES: usize = 512;
 /// The POST that carries a message, unless it holds what its headers cannot say.
 pub(super) fn post(
     url: Url,
-    frame: Vec<u8>,
-    message: &Outgoing,
+    message: Outgoing,
+    name: Option<&str>,
     common: &Common<'_>,
     tools: &KnownTools,
 ) -> Result<HttpRequest, UnsafeNumber> {
@@ -138,27 +64,39 @@ pub(super) fn post(
     headers.push("Accept", "application/json, text/event-stream");
     common.add_to(&mut headers);
     if common.version.is_some_and(|version| version.era() == Era::Modern) {
-        if !message.method.is_empty() {
-            headers.push("Mcp-Method", &mirror::encode(&message.method));
-        }
-        if let Some(name) = &message.name {
-            headers.push("Mcp-Name", &mirror::encode(name));
-            if message.method == "tools/call" {
-                add_arguments(&mut headers, &frame, name, tools)?;
+        if let Some(method) = &message.label.method {
+            headers.push("Mcp-Method", &mirror::encode(method.as_str()));
+            if let Some(name) = name {
+                headers.push("Mcp-Name", &mirror::encode(name));
+                if method.is::<CallTool>() {
+                    add_arguments(&mut headers, &message, name, tools)?;
+                }
             }
         }
     }
     common.add_extra_to(&mut headers);
-    Ok(HttpRequest { method: "POST", url, headers, body: frame })
+    Ok(HttpRequest { method: "POST", url, headers, body: message.bytes })
+}
+
+/// What a request is about, as `Mcp-Name` says it.
+pub(super) fn name_of(message: &Outgoing) -> Option<String> {
+    message.number()?;
+    let member = message.label.method.as_ref()?.info()?.named_by?;
+    first_member(message.content()?, member)?.as_text().map(Cow::into_owned)
 }
 
 /// The arguments that the tool wants to see as headers.
-fn add_arguments(headers: &mut Headers, frame: &[u8], tool: &str, tools: &KnownTools) -> Result<(), UnsafeNumber> {
+fn add_arguments(
+    headers: &mut Headers,
+    message: &Outgoing,
+    tool: &str,
+    tools: &KnownTools,
+) -> Result<(), UnsafeNumber> {
     let annotations = tools.annotations(tool);
     if annotations.is_empty() {
         return Ok(());
     }
-    let Some((_, Some(params))) = read(frame) else { return Ok(()) };
+    let Some(params) = message.content() else { return Ok(()) };
     let Ok([Some(arguments)]) = pick(params, ["arguments"]) else { return Ok(()) };
     for annotation in annotations {
         if let Some(value) = Value::at(arguments, &annotation.path)? {
@@ -225,19 +163,11 @@ pub(super) fn replaced(headers: &Headers, newer: &Headers) -> Headers {
 }
 
 /// Whether a request may be made again when nobody knows whether the first was carried out.
-pub(super) fn is_repeatable(method: &str, name: Option<&str>, tools: &KnownTools) -> bool {
-    match method {
-        "tools/list"
-        | "prompts/list"
-        | "resources/list"
-        | "resources/templates/list"
-        | "resources/read"
-        | "prompts/get"
-        | "completion/complete"
-        | "server/discover"
-        | "ping" => true,
-        "tools/call" => name.is_some_and(|name| tools.is_repeatable(name)),
-        _ => false,
+pub(super) fn is_repeatable(method: &MethodName, name: Option<&str>, tools: &KnownTools) -> bool {
+    match method.info().map_or(Repeats::Never, |info| info.repeats) {
+        Repeats::Always => true,
+        Repeats::IfToolSaysSo => name.is_some_and(|name| tools.is_repeatable(name)),
+        Repeats::Never => false,
     }
 }
 
@@ -253,31 +183,6 @@ pub(super) fn session_id(headers: &Headers) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_of_our_own_are_read() {
-        let seen = |frame: &str| {
-            let (Outgoing { kind, method, name }, params) = read(frame.as_bytes())?;
-            let number = if let Kind::Request(number) = kind { Some(number) } else { None };
-            Some((number, method, name, params.map(|params| String::from(params.as_str()))))
-        };
-        let (number, method, name, params) =
-            seen(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a\"b"}}"#).unwrap();
-        assert_eq!((number, &method[..], name.as_deref()), (Some(7), "tools/call", Some("a\"b")));
-        assert_eq!(params.as_deref(), Some(r#"{"name":"a\"b"}"#));
-        // A method of the program's own may be any text.
-        let (_, method, name, params) = seen(r#"{"jsonrpc":"2.0","id":8,"method":"a\\\"b"}"#).unwrap();
-        assert_eq!((&method[..], name, params), ("a\\\"b", None, None));
-        let (number, method, name, _) = seen(r#"{"jsonrpc":"2.0","method":"n","params":{"name":"x"}}"#).unwrap();
-        assert_eq!((number, &method[..], name), (None, "n", None));
-        let (number, method, ..) = seen(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).unwrap();
-        assert_eq!((number, &method[..]), (None, ""), "an answer");
-        assert_eq!(number_of(br#"{"jsonrpc":"2.0","id":12,"method":"m"}"#), Some(12));
-        assert_eq!(number_of(br#"{"jsonrpc":"2.0","method":"m"}"#), None);
-        assert_eq!(number_of(br#"{"jsonrpc":"2.0","id":12,"result":{}}"#), None);
-        assert!(seen(r#"{"id":1}"#).is_none() && read(b"\xff").is_none());
-        assert!(seen(r#"{"jsonrpc":"2.0","method":"m"#).is_none(), "it does not end");
-    }
 
     #[test]
     fn newer_headers_take_the_place_of_their_namesakes() {

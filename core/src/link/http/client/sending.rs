@@ -13,17 +13,17 @@
 //! Messages go out in `Open` only; a server may refuse what comes before its session is complete.
 
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::exchange::{Asked, Exchange, Purpose, Tries};
 use super::exchanges::Exchanges;
 use super::renewing::Renewal;
-use super::request::{self, Common, Kind};
+use super::request::{self, Common};
 use super::streams::Transport;
 use crate::error::CallError;
 use crate::jsonrpc::RpcError;
-use crate::model::PaginatedParams;
+use crate::model::{Initialize, Initialized, PaginatedParams};
+use crate::session::{MethodName, Outgoing};
 use crate::time::Instant;
 
 /// How long messages wait for the stream on which the server may speak unasked. It is better to hear the first words,
@@ -32,8 +32,6 @@ const LISTEN_FIRST: Duration = Duration::from_secs(1);
 
 /// Pages of a listing that are searched for one tool.
 const MOST_PAGES: u32 = 16;
-
-const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// What messages wait for.
 pub(super) enum Gate {
@@ -49,16 +47,15 @@ pub(super) enum Gate {
 
 /// A message that waits for the gate to open.
 pub(super) struct Parked {
-    pub(super) frame: Vec<u8>,
+    pub(super) message: Outgoing,
     /// Whether it was sent before.
     pub(super) repeated: bool,
 }
 
 /// A call whose headers did not match the server's idea of the tool, and that waits for a fresh listing.
 pub(super) struct Mismatch {
-    pub(super) number: i64,
+    pub(super) message: Outgoing,
     pub(super) tool: String,
-    pub(super) frame: Vec<u8>,
     pub(super) error: RpcError,
     pub(super) pages: u32,
 }
@@ -80,30 +77,29 @@ impl<T> Exchanges<T> {
             return false;
         }
         let next = self.parked.pop_front();
-        let next = next.or_else(|| self.take_frame().map(|frame| Parked { frame, repeated: false }));
-        next.is_some_and(|Parked { frame, repeated }| {
-            self.post(frame, repeated);
+        let next = next.or_else(|| self.take_written().map(|message| Parked { message, repeated: false }));
+        next.is_some_and(|Parked { message, repeated }| {
+            self.post(message, repeated);
             true
         })
     }
 
     /// The next message that the role wrote.
-    pub(super) fn take_frame(&mut self) -> Option<Vec<u8>> {
-        let outbox = &mut self.client.session.outbox;
-        let unwritten = outbox.unwritten();
-        let end = memchr::memchr(b'\n', unwritten)?;
-        let frame = unwritten[..end].to_vec();
-        outbox.wrote(end + 1);
-        Some(frame)
+    pub(super) fn take_written(&mut self) -> Option<Outgoing> {
+        self.client.session.outbox.take()
     }
 
     /// Sends a message.
-    pub(super) fn post(&mut self, frame: Vec<u8>, repeated: bool) {
-        let Some((message, _)) = request::read(&frame) else {
-            debug_assert!(false, "messages of our own side can be read");
+    pub(super) fn post(&mut self, message: Outgoing, repeated: bool) {
+        let number = message.number();
+        if number.is_some_and(|number| !self.client.is_open(number)) {
+            // It was given up before it was sent.
             return;
-        };
-        let handshake = message.method == "initialize";
+        }
+        let label = message.label.clone();
+        let name = request::name_of(&message);
+        let announces = message.tells::<Initialized>();
+        let handshake = label.method.as_ref().is_some_and(MethodName::is::<Initialize>);
         let renewing = matches!(self.gate, Gate::Renewing(_));
         let (url, streamable) = match &self.transport {
             Transport::Streamable => (self.endpoint("POST"), true),
@@ -115,26 +111,17 @@ impl<T> Exchanges<T> {
             extra: &self.http.headers,
         };
         let in_session = common.session.is_some();
-        let request = match (request::post(url, frame, &message, &common, &self.tools), &message.kind) {
+        let request = match (request::post(url, message, name.as_deref(), &common, &self.tools), number) {
             (Ok(request), _) => request,
-            (Err(why), Kind::Request(number)) => {
-                return self.fail_call(*number, CallError::Unsendable(why.to_string()));
-            }
-            (Err(_), _) => return,
+            (Err(why), Some(number)) => return self.fail_call(number, CallError::Unsendable(why.to_string())),
+            (Err(_), None) => return,
         };
-        let purpose = match message.kind {
-            // It was given up before it was sent.
-            Kind::Request(number) if !self.client.is_open(number) => return,
-            Kind::Request(number) if !streamable => Purpose::Dropped(number),
-            Kind::Request(number) => Purpose::Request(Asked {
-                number,
-                method: message.method,
-                name: message.name,
-                answered: false,
-                repeated,
-                tries: Tries::default(),
-            }),
-            Kind::Notification | Kind::Answer => Purpose::Message { announces: request.body == INITIALIZED },
+        let purpose = match number {
+            Some(number) if !streamable => Purpose::Dropped(number),
+            Some(number) => {
+                Purpose::Request(Asked { number, label, name, answered: false, repeated, tries: Tries::default() })
+            }
+            None => Purpose::Message { announces },
         };
         let mut exchange = Exchange::new(purpose, request);
         exchange.in_session = in_session;
@@ -172,12 +159,12 @@ impl<T> Exchanges<T> {
     /// Says that the session is complete. Whatever else was written meanwhile waits.
     fn announce(&mut self) {
         self.gate = Gate::Open;
-        while let Some(frame) = self.take_frame() {
-            if frame == INITIALIZED && matches!(self.gate, Gate::Open) {
+        while let Some(message) = self.take_written() {
+            if message.tells::<Initialized>() && matches!(self.gate, Gate::Open) {
                 self.gate = Gate::Announcing;
-                self.post(frame, false);
+                self.post(message, false);
             } else {
-                self.parked.push_back(Parked { frame, repeated: false });
+                self.parked.push_back(Parked { message, repeated: false });
             }
         }
     }
@@ -190,10 +177,10 @@ impl<T> Exchanges<T> {
     }
 
     /// Makes a request again, under another id. Returns whether that could be done.
-    pub(super) fn repeat(&mut self, number: i64, frame: &[u8]) -> bool {
-        let Some(renumbered) = self.client.reissue(number) else { return false };
-        if let Some(frame) = request::renumbered(frame, renumbered) {
-            self.parked.push_back(Parked { frame, repeated: true });
+    pub(super) fn repeat(&mut self, message: &Outgoing) -> bool {
+        let Some(renumbered) = message.number().and_then(|number| self.client.reissue(number)) else { return false };
+        if let Some(message) = message.renumbered(renumbered) {
+            self.parked.push_back(Parked { message, repeated: true });
         }
         true
     }
@@ -216,7 +203,7 @@ impl<T> Exchanges<T> {
         if let Some(exchange) = waiting.map(|(&exchange, _)| exchange) {
             self.drop_exchange(exchange);
         }
-        if self.fallback.take_if(|fallback| fallback.number == number).is_some() {
+        if self.fallback.take_if(|fallback| fallback.number() == number).is_some() {
             self.drop_events();
         }
         let timeout = self.http.message_timeout;
@@ -240,13 +227,15 @@ impl<T> Exchanges<T> {
         match next_cursor {
             Some(cursor) if !found && mismatch.pages < MOST_PAGES => self.list_tools_again(mismatch, Some(cursor)),
             _ => {
-                self.repeat(mismatch.number, &mismatch.frame);
+                self.repeat(&mismatch.message);
             }
         }
     }
 
     /// There is no fresh listing, so the call has failed for the reason that the server gave.
     fn mismatch_stays(&mut self, mismatch: Mismatch) {
-        self.client.call_failed(mismatch.number, CallError::Remote(mismatch.error), self.now);
+        if let Some(number) = mismatch.message.number() {
+            self.client.call_failed(number, CallError::Remote(mismatch.error), self.now);
+        }
     }
 }

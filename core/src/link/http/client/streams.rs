@@ -11,6 +11,7 @@ use super::exchange::{Exchange, Purpose, Stage, Tries, Worth, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
+use crate::session::Outgoing;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
@@ -38,10 +39,15 @@ pub(super) enum Transport {
 
 /// The handshake, while the older transport is tried.
 pub(super) struct Fallback {
-    pub(super) number: i64,
-    frame: Vec<u8>,
+    message: Outgoing,
     /// Why the newer one did not do.
     error: CallError,
+}
+
+impl Fallback {
+    pub(super) fn number(&self) -> i64 {
+        self.message.number().unwrap_or_default()
+    }
 }
 
 impl<T> Exchanges<T> {
@@ -222,13 +228,13 @@ impl<T> Exchanges<T> {
     }
 
     /// The server does not know Streamable HTTP, it seems: tries the transport before it.
-    pub(super) fn fall_back(&mut self, number: i64, frame: Vec<u8>, error: CallError) {
+    pub(super) fn fall_back(&mut self, handshake: Outgoing, error: CallError) {
         let common = Common { version: None, session: None, extra: &self.http.headers };
         let request = request::get(self.http.url.clone(), None, &common);
         let mut exchange = Exchange::new(Purpose::Events, request);
         exchange.deadline = Some(self.now + BEGIN_TIME);
         self.open(exchange);
-        self.fallback = Some(Fallback { number, frame, error });
+        self.fallback = Some(Fallback { message: handshake, error });
     }
 
     /// The server says where messages go on the HTTP+SSE transport.
@@ -240,12 +246,12 @@ impl<T> Exchanges<T> {
             Ok(endpoint) if endpoint.is_same_origin(&self.http.url) => {
                 self.set_deadline(id, None);
                 self.transport = Transport::Events { endpoint };
-                self.post(fallback.frame, false);
+                self.post(fallback.message, false);
             }
             _ => {
                 self.drop_exchange(id);
                 let detail = "the server names an endpoint of another origin, or none";
-                self.fail_call(fallback.number, CallError::InvalidResponse(detail.into()));
+                self.fail_call(fallback.number(), CallError::InvalidResponse(detail.into()));
             }
         }
     }
@@ -253,7 +259,7 @@ impl<T> Exchanges<T> {
     /// The stream of the HTTP+SSE transport cannot be read any further.
     pub(super) fn events_broken(&mut self, detail: String) {
         match self.fallback.take() {
-            Some(fallback) => self.fail_call(fallback.number, CallError::InvalidResponse(detail)),
+            Some(fallback) => self.fail_call(fallback.number(), CallError::InvalidResponse(detail)),
             None => self.client.close(CloseReason::Transport(ConnError::new(ConnErrorKind::Broken, detail))),
         }
     }
@@ -261,8 +267,10 @@ impl<T> Exchanges<T> {
     /// The stream of the HTTP+SSE transport is over, or was never there.
     pub(super) fn events_over(&mut self) {
         match self.fallback.take() {
-            Some(Fallback { number, error: CallError::Remote(error), .. }) => self.answer_with(number, error),
-            Some(fallback) => self.fail_call(fallback.number, fallback.error),
+            Some(fallback) => match fallback.error {
+                CallError::Remote(ref error) => self.answer_with(fallback.number(), error.clone()),
+                _ => self.fail_call(fallback.number(), fallback.error),
+            },
             // The session is the stream's, and ends with it.
             None if matches!(self.transport, Transport::Events { .. }) => self.client.close(CloseReason::PeerClosed),
             None => {}

@@ -9,7 +9,7 @@ use super::admission::{Refusal, Verb, admit};
 use super::config::HttpServerConfig;
 use super::memory::SMALL;
 use super::streams::StreamId;
-use crate::buffer::{Cursor, Outbox, ReadBuffer};
+use crate::buffer::{Cursor, ReadBuffer, WriteBuffer};
 use crate::codec::http1::{
     Frame, Framing, RequestDecoder, RequestHead, Version, wrap_chunk, write_last_chunk, write_response,
 };
@@ -40,7 +40,7 @@ pub(super) struct Connection {
     inbox: ReadBuffer,
     cursor: Cursor,
     decoder: RequestDecoder,
-    outbox: Outbox,
+    outbox: WriteBuffer,
     phase: Phase,
     /// Whether the connection is kept for another request after this one.
     keep_alive: bool,
@@ -122,7 +122,7 @@ impl Connection {
             inbox: ReadBuffer::default(),
             cursor: 0,
             decoder: RequestDecoder::new(config.head),
-            outbox: Outbox::default(),
+            outbox: WriteBuffer::default(),
             phase: Phase::Fresh,
             keep_alive: true,
             http10: false,
@@ -378,8 +378,8 @@ impl Connection {
     /// Answers a request that never was one.
     pub(super) fn answer_refusal(&mut self, refusal: &Refusal, now: Instant) {
         let mut body = Vec::new();
-        encode_error(&mut body, None, false, &refusal.error());
-        body.pop();
+        let written = encode_error(&mut body, None, false, &refusal.error());
+        debug_assert!(written.is_ok(), "an error object always serialises");
         let allow = [("Allow", "POST, GET, DELETE")];
         self.answer(refusal.status, if refusal.status == 405 { &allow } else { &[] }, Some(&body), now);
     }

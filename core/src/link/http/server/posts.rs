@@ -150,11 +150,8 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Lets a role handle a request whose answer has a stream.
     fn request(&mut self, name: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, exchange: Exchange) {
         let Some(server) = self.sessions.server(name) else { return };
-        let key = server.session.next_request();
-        server.request(id, method, params, self.now);
-        // One that was refused has not begun, and the next to begin has its name.
-        let begun = server.session.next_request() != key;
-        if let Some(stream) = exchange.stream.filter(|_| begun) {
+        let key = server.request(id, method, params, self.now);
+        if let Some((stream, key)) = exchange.stream.zip(key) {
             self.front.expect(stream, key);
         }
         self.settle(name, Some(exchange));
