@@ -75,7 +75,7 @@ fn serve(step: &Step<'_>, rig: &mut Rig<Client>, world: &mut Server) {
     if done {
         world.requests.remove(at);
     }
-    rig.feed(conn, &bytes, world, |_| ());
+    rig.feed(conn, &bytes, world);
 }
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {

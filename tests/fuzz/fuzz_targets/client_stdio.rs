@@ -33,8 +33,8 @@ fuzz_target!(|tape: &[u8]| {
     for step in steps(tape, LETTERS) {
         let conn = rig.pick(0);
         match (step.letter, conn) {
-            (b'L', Some(conn)) => rig.feed(conn, &[step.text, b"\n"].concat(), &mut world, |_| ()),
-            (b'B', Some(conn)) => rig.feed(conn, step.text, &mut world, |_| ()),
+            (b'L', Some(conn)) => rig.feed(conn, &[step.text, b"\n"].concat(), &mut world),
+            (b'B', Some(conn)) => rig.feed(conn, step.text, &mut world),
             (b'W', Some(conn)) => {
                 let (which, rest) = step.split();
                 let id = match rest {
@@ -42,7 +42,7 @@ fuzz_target!(|tape: &[u8]| {
                     [digit, ..] => i64::from(digit & 15),
                 };
                 let word = WORDS[which as usize % WORDS.len()].replace("{id}", &id.to_string());
-                rig.feed(conn, (word + "\n").as_bytes(), &mut world, |_| ());
+                rig.feed(conn, (word + "\n").as_bytes(), &mut world);
             }
             (b'E', Some(conn)) => rig.end(conn, &mut world),
             (b'F', Some(conn)) => rig.fail(conn, &mut world),

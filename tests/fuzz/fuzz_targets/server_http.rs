@@ -118,12 +118,8 @@ fn connect(rig: &mut Rig<Server>, world: &mut Clients) {
 }
 
 fn say(rig: &mut Rig<Server>, world: &mut Clients, conn: ConnId, bytes: &[u8]) {
-    // What is asked must be known before it is answered, so it goes in piece by piece.
-    for piece in bytes.chunks(rig.chunk.min(512)) {
-        if let Some(wire) = world.wires.get_mut(&conn) {
-            wire.asks(piece);
-        }
-        rig.feed(conn, piece, world, |_| ());
+    for piece in bytes.chunks(512) {
+        rig.feed(conn, piece, world);
     }
 }
 
@@ -234,6 +230,12 @@ impl World<Server> for Clients {
 
     fn opened(&mut self, _: ConnId) -> bool {
         panic!("a server opens nothing")
+    }
+
+    fn comes(&mut self, conn: ConnId, bytes: &[u8]) {
+        if let Some(wire) = self.wires.get_mut(&conn) {
+            wire.asks(bytes);
+        }
     }
 
     fn wrote(&mut self, conn: ConnId, bytes: &[u8]) {

@@ -30,6 +30,9 @@ pub trait World<M: Machine> {
     /// A stream was opened. Returns whether there is somebody at its other end.
     fn opened(&mut self, conn: ConnId) -> bool;
 
+    /// Bytes are about to come in on a stream. What there is no room for is lost, and does not.
+    fn comes(&mut self, _conn: ConnId, _bytes: &[u8]) {}
+
     /// Bytes came out of a stream.
     fn wrote(&mut self, conn: ConnId, bytes: &[u8]);
 
@@ -106,9 +109,8 @@ impl<M: Machine> Rig<M> {
         assert!(self.streams.insert(conn, Stream::default()).is_none(), "no name is given twice");
     }
 
-    /// Bytes come in, as many at a time as there is room for; what there is no room for is lost. Each piece is shown to
-    /// `came` before the machine sees it.
-    pub fn feed(&mut self, conn: ConnId, mut bytes: &[u8], world: &mut impl World<M>, mut came: impl FnMut(&[u8])) {
+    /// Bytes come in, as many at a time as there is room for; what there is no room for is lost.
+    pub fn feed(&mut self, conn: ConnId, mut bytes: &[u8], world: &mut impl World<M>) {
         while !bytes.is_empty() {
             let Some(stream) = self.streams.get(&conn) else { return };
             if stream.ended {
@@ -123,7 +125,7 @@ impl<M: Machine> Rig<M> {
                 return;
             }
             room[..count].copy_from_slice(&bytes[..count]);
-            came(&bytes[..count]);
+            world.comes(conn, &bytes[..count]);
             self.machine.read_done(conn, count, self.now);
             bytes = &bytes[count..];
             // Whoever never looks at what came in has no room for more.
