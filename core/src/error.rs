@@ -95,7 +95,7 @@ pub struct HttpFailure {
     pub auth_server: Option<String>,
     /// The `Retry-After` header, as it came. Nothing is tried again of itself.
     pub retry_after: Option<String>,
-    /// Where a redirect led that was not followed.
+    /// Where a redirect led that was not followed, without what may be secret in it.
     pub location: Option<String>,
 }
 
@@ -127,8 +127,6 @@ impl fmt::Display for HttpFailure {
             write!(f, " {phrase}")?;
         }
         if let Some(location) = &self.location {
-            #[cfg(feature = "http")]
-            let location = crate::link::http::redacted(location);
             write!(
                 f,
                 " to {location}, which is not followed: only the same origin is, a few times, with the same method"

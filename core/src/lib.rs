@@ -14,16 +14,19 @@
 //! link      a role bound to byte streams: stdio, HTTP
 //! client    the client role: negotiation, typed calls, input requests, caches
 //! server    the server role: registry, dispatch, subscriptions
+//! call      what calls of either role have in common
 //! session   a JSON-RPC peer without a role: correlation, deadlines, cancellation
-//! model     the types of the protocol, one file per feature
+//! machine   the contract with whoever moves the bytes
+//! error     why something failed, by whose fault
+//! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, error, json
+//! time, entropy, limits, buffer, table, json
 //! ```
 //!
 //! # What we regret
 //!
-//! - [`client::CallOptions`] serves calls of a server's to its client too, where most of it has no meaning.
+//! - [`client::CallOptions`] serves calls of a server's to its client too, where some of it has no meaning.
 //! - A machine asks for its peer to be opened even when the adapter has it open already, as a server's own stdin is.
 //! - [`link::http::HttpOneShot::new`] takes the method, the parameters and the options of its call as a tuple.
 //! - Over HTTP a redirect is followed anew by every request; a permanent one could be remembered.
@@ -36,6 +39,7 @@
 extern crate alloc;
 
 mod buffer;
+mod call;
 pub mod client;
 pub mod codec;
 mod entropy;

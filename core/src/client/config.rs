@@ -4,7 +4,8 @@ use alloc::string::String;
 use core::time::Duration;
 
 use crate::limits::Limits;
-use crate::model::{ClientCapabilities, Era, Implementation, Meta, ProtocolVersion, ServerCapabilities};
+use crate::model::{ClientCapabilities, Era, Implementation, ProtocolVersion, ServerCapabilities};
+use crate::session::KeepAliveConfig;
 
 /// How a client introduces itself and behaves.
 ///
@@ -59,23 +60,6 @@ impl ClientConfig {
     }
 }
 
-/// How often to ping, and how many unanswered pings end the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeepAliveConfig {
-    /// The time between pings, which is also how long a ping may take.
-    pub interval: Duration,
-    /// After how many unanswered pings in a row the peer counts as gone.
-    pub misses_allowed: u32,
-}
-
-impl KeepAliveConfig {
-    /// A ping every `interval`; three misses end the connection.
-    pub fn every(interval: Duration) -> Self {
-        Self { interval, misses_allowed: 3 }
-    }
-}
-
 /// Which era of the protocol to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -121,70 +105,5 @@ impl Peer {
     /// What to pass as [`Negotiation::Cached`] next time.
     pub fn verdict(&self) -> Era {
         self.version.era()
-    }
-}
-
-/// How one call differs from the others.
-///
-/// ```
-/// use core::time::Duration;
-/// use windlass::client::CallOptions;
-///
-/// let patient = CallOptions::new().idle_timeout(Duration::from_secs(300));
-/// ```
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct CallOptions {
-    /// How long to wait while nothing is heard of the call: progress begins it anew. `None` for the client's default,
-    /// zero for no such limit.
-    pub idle_timeout: Option<Duration>,
-    /// How long the call may take in all, whatever progress says and however long the idle time-out is. `None` for the
-    /// client's default, zero for no such limit.
-    pub total_timeout: Option<Duration>,
-    /// Whether to ask for progress. Calls that run handlers of the server's ask for it anyway, so that progress keeps
-    /// them alive.
-    pub progress: bool,
-    /// Whether to ask the server even if an answer is cached.
-    pub fresh: bool,
-    /// More members for the request's `_meta`: trace context, keys of your own.
-    pub meta: Option<Meta>,
-}
-
-impl CallOptions {
-    /// The defaults.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Waits this long while nothing is heard of the call; progress begins it anew. Zero sets no such limit: then the
-    /// total time-out alone holds.
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = Some(timeout);
-        self
-    }
-
-    /// Lets the call take this long in all, whatever progress says. It wins over an idle time-out that is longer. Zero
-    /// sets no such limit.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.total_timeout = Some(timeout);
-        self
-    }
-
-    /// Asks for progress.
-    pub fn progress(mut self) -> Self {
-        self.progress = true;
-        self
-    }
-
-    /// Passes by the cache.
-    pub fn fresh(mut self) -> Self {
-        self.fresh = true;
-        self
-    }
-
-    /// Adds members to the request's `_meta`.
-    pub fn meta(mut self, meta: Meta) -> Self {
-        self.meta = Some(meta);
-        self
     }
 }

@@ -7,14 +7,11 @@ use alloc::sync::Arc;
 
 use super::config::Peer;
 use super::input::{InputKey, InputReply};
+use crate::call::CallId;
 use crate::error::{CallError, CloseReason, HttpFailure};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
 use crate::model::{InputRequest, Method, SubscriptionFilter};
-
-/// Names one call of the program's, from its start to its completion, however many requests it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(pub(crate) i64);
 
 /// Something for the program. `T` is the token that it gave with a call.
 #[derive(Debug)]

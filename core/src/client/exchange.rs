@@ -2,6 +2,7 @@
 //! says of the server's era, what is sent again.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
 use serde::Serialize;
 
@@ -36,6 +37,31 @@ impl<T> Client<T> {
     /// A call whose stream is to be closed.
     pub(crate) fn next_given_up(&mut self) -> Option<i64> {
         self.given_up.pop()
+    }
+
+    /// So many bytes of requests wait in the link, beside those in the outbox.
+    pub(crate) fn add_unsent(&mut self, bytes: usize) {
+        self.session.unsent_bytes += bytes;
+    }
+
+    /// So many of them do not any more.
+    pub(crate) fn remove_unsent(&mut self, bytes: usize) {
+        self.session.unsent_bytes -= bytes;
+    }
+
+    /// An answer came that belongs to nothing.
+    pub(crate) fn count_unknown_answer(&mut self) {
+        self.session.count(|counters| counters.unknown_answers += 1);
+    }
+
+    /// Lets a call wait until then: somebody has to do something first.
+    pub(crate) fn postpone(&mut self, number: i64, until: Instant) {
+        self.session.postpone(number, until);
+    }
+
+    /// Begins a call's idle time-out anew. What it waited for somebody else does not count for the total one.
+    pub(crate) fn restart_timeout(&mut self, number: i64, waited: Duration, now: Instant) {
+        self.session.restart(number, waited, now);
     }
 
     /// The revision that requests are written in: that of the probe, or the one that was negotiated. None for the

@@ -28,8 +28,8 @@ use core::time::Duration;
 use serde::Serialize;
 
 use cache::{Cache, CacheKey};
-pub use config::{CallOptions, ClientConfig, KeepAliveConfig, Negotiation, Peer};
-pub use event::{CallId, ChallengeReply, ClientEvent, Update, decode};
+pub use config::{ClientConfig, Negotiation, Peer};
+pub use event::{ChallengeReply, ClientEvent, Update, decode};
 use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
@@ -38,6 +38,7 @@ pub use notification::ServerNotification;
 pub use pages::{PageError, PageLimits, Pages};
 pub(crate) use queued::{Queued, Step};
 
+pub use crate::call::{CallId, CallOptions};
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
@@ -46,13 +47,14 @@ use crate::model::{
     Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
     Side,
 };
-use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Pending, Session, Timing};
+pub use crate::session::KeepAliveConfig;
+use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The client role, without the byte stream.
 pub(crate) struct Client<T> {
     config: ClientConfig,
-    pub(crate) session: Session<Call<T>, InputKey>,
+    session: Session<Call<T>, InputKey>,
     phase: Phase,
     /// Whether the negotiation is gone through once more, with a server that has begun anew.
     renewing: bool,
@@ -135,6 +137,30 @@ impl<T> Client<T> {
 
     pub(crate) fn peer(&self) -> Option<&Arc<Peer>> {
         self.peer.as_ref()
+    }
+
+    /// What waits to be sent.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.session.outbox
+    }
+
+    /// What waits to be sent, for the link to send.
+    pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
+        &mut self.session.outbox
+    }
+
+    /// Ends the connection if the peer has stopped reading for too long. A message may be half written, so that last words
+    /// would be taken for the rest of it.
+    pub(crate) fn close_if_unread(&mut self) {
+        if self.session.is_overflowing() {
+            self.close(CloseReason::PeerStoppedReading);
+            self.session.outbox.clear();
+        }
+    }
+
+    /// Finds out what a message is that has an id and says nothing.
+    pub(crate) fn recognize(&self, malformed: &mut Malformed) {
+        self.session.recognize(malformed);
     }
 
     pub(crate) fn counters(&self) -> Counters {

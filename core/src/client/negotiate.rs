@@ -221,8 +221,7 @@ impl<T> Client<T> {
         };
         let Some(peer) = self.legacy_peer(answer) else { return };
         self.session.notify(None, "notifications/initialized", &EmptyParams::default(), Splice::default());
-        self.keep_alive =
-            self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config.interval, config.misses_allowed, now)));
+        self.keep_alive = self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.ready(peer, now);
     }
 

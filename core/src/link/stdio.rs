@@ -22,13 +22,13 @@ macro_rules! moves_bytes {
         }
 
         fn write_buf(&self, conn: crate::machine::ConnId) -> &[u8] {
-            if self.stream.is(conn) { self.$role.session.outbox.unwritten() } else { &[] }
+            if self.stream.is(conn) { self.$role.outbox().unwritten() } else { &[] }
         }
 
         fn write_done(&mut self, conn: crate::machine::ConnId, count: usize, now: crate::time::Instant) {
             self.now = now;
             if self.stream.is(conn) {
-                self.stream.write_done(&mut self.$role.session.outbox, count, now);
+                self.stream.write_done(self.$role.outbox_mut(), count, now);
             }
         }
 
@@ -43,14 +43,14 @@ macro_rules! moves_bytes {
                 self.stream.life.broke();
                 self.$role.close(crate::error::CloseReason::Transport(why));
                 // There is nowhere to write to.
-                self.$role.session.outbox.clear();
+                self.$role.outbox_mut().clear();
             }
         }
 
         fn handle_timeout(&mut self, now: crate::time::Instant) {
             self.now = now;
             self.$role.handle_timeout(now);
-            if self.stream.handle_timeout(&mut self.$role.session.outbox, now) {
+            if self.stream.handle_timeout(self.$role.outbox_mut(), now) {
                 self.$role.trim();
             }
         }

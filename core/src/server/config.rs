@@ -4,9 +4,9 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use crate::client::KeepAliveConfig;
 use crate::limits::Limits;
 use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion};
+use crate::session::KeepAliveConfig;
 
 /// How a server introduces itself and behaves.
 ///

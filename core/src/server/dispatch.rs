@@ -209,11 +209,7 @@ impl<T, H: Clone> Server<T, H> {
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
-        self.keep_alive = self
-            .offer
-            .config
-            .keep_alive
-            .map(|config| Box::new(KeepAlive::new(config.interval, config.misses_allowed, now)));
+        self.keep_alive = self.offer.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.answer(key, &result);
         self.queue.push_back(Queued::Initialized(caller));
         Ok(())

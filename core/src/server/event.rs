@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::config::Caller;
 use super::invocation::{Invocation, ReplyTo};
-use crate::client::CallId;
+use crate::call::CallId;
 use crate::error::{CallError, CloseReason};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;

@@ -32,20 +32,21 @@ pub use registry::Registry;
 pub use state::StateId;
 use state::UsedStates;
 
-use crate::client::{CallId, CallOptions};
+pub use crate::call::{CallId, CallOptions};
 use crate::entropy::Entropy;
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
-use crate::jsonrpc::{Malformed, Message, RpcError, Splice};
+use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
 use crate::model::{EmptyParams, LoggingLevel, MethodInfo, Side, SubscriptionFilter, key};
-use crate::session::{KeepAlive, KeepAliveStep, LinkKind, Pending, RequestKey, Session, Timing};
+pub use crate::session::KeepAliveConfig;
+use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, RequestKey, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
 pub(crate) struct Server<T, H> {
     offer: Arc<Offer<H>>,
-    pub(crate) session: Session<Call<T>, ServerRequest>,
+    session: Session<Call<T>, ServerRequest>,
     legacy: Legacy,
     last_caller: Option<LastCaller>,
     used_states: UsedStates,
@@ -182,6 +183,50 @@ impl<T, H: Clone> Server<T, H> {
     pub(crate) fn renew(&mut self, offer: Arc<Offer<H>>, changes: Changes) {
         self.offer = offer;
         self.tell_changes(changes);
+    }
+
+    /// What waits to be sent.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.session.outbox
+    }
+
+    /// What waits to be sent, for the link to send.
+    pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
+        &mut self.session.outbox
+    }
+
+    /// Ends the connection if the peer has stopped reading for too long. A message may be half written, so that last words
+    /// would be taken for the rest of it.
+    pub(crate) fn close_if_unread(&mut self) {
+        if self.session.is_overflowing() {
+            self.close(CloseReason::PeerStoppedReading);
+            self.session.outbox.clear();
+        }
+    }
+
+    /// Finds out what a message is that has an id and says nothing.
+    pub(crate) fn recognize(&self, malformed: &mut Malformed) {
+        self.session.recognize(malformed);
+    }
+
+    /// Every message has been passed on: the room of an uncommonly long one is given back.
+    pub(crate) fn give_back_room(&mut self) {
+        self.session.give_back_room();
+    }
+
+    /// Refuses a request for something that the role does not see, such as its headers.
+    pub(crate) fn refuse(&mut self, id: &Id, error: &RpcError) {
+        self.session.refuse(Some(id), false, error);
+    }
+
+    /// As many requests may be open at a time.
+    pub(crate) fn set_most_requests(&mut self, most: usize) {
+        self.session.room.set_incoming_requests(most);
+    }
+
+    /// What was ignored so far.
+    pub(crate) fn counters(&self) -> Counters {
+        self.session.counters()
     }
 
     /// What was negotiated with a legacy client.

@@ -4,6 +4,23 @@ use core::time::Duration;
 
 use crate::time::Instant;
 
+/// How often to ping, and how many unanswered pings end the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeepAliveConfig {
+    /// The time between pings, which is also how long a ping may take.
+    pub interval: Duration,
+    /// After how many unanswered pings in a row the peer counts as gone.
+    pub misses_allowed: u32,
+}
+
+impl KeepAliveConfig {
+    /// A ping every `interval`; three misses end the connection.
+    pub fn every(interval: Duration) -> Self {
+        Self { interval, misses_allowed: 3 }
+    }
+}
+
 /// When to ping, and what became of it.
 #[derive(Debug)]
 pub(crate) struct KeepAlive {
@@ -26,7 +43,7 @@ pub(crate) enum KeepAliveStep {
 }
 
 impl KeepAlive {
-    pub(crate) fn new(interval: Duration, misses_allowed: u32, now: Instant) -> Self {
+    pub(crate) fn new(KeepAliveConfig { interval, misses_allowed }: KeepAliveConfig, now: Instant) -> Self {
         Self { interval, misses_allowed, missed: 0, next: Some(now + interval) }
     }
 

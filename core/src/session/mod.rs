@@ -11,6 +11,7 @@ mod outgoing;
 
 pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
+pub use keep_alive::KeepAliveConfig;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
 pub(crate) use outbox::{Kind, Label, LinkKind, MethodName, Outbox, Outgoing};
 pub(crate) use outgoing::{Pending, Timing};

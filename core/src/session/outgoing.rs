@@ -152,17 +152,6 @@ impl<T, I> Session<T, I> {
         Some(pending)
     }
 
-    /// Tells the peer that a call is off.
-    pub(crate) fn notify_cancelled(&mut self, number: i64, reason: &str) {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Cancelled<'a> {
-            request_id: i64,
-            reason: &'a str,
-        }
-        self.notify(None, "notifications/cancelled", &Cancelled { request_id: number, reason }, Splice::default());
-    }
-
     /// Progress has come for a call: its idle time-out begins anew, its total one does not.
     pub(crate) fn extend(&mut self, number: i64, now: Instant) {
         let Some(pending) = self.pending.get(&number) else { return };

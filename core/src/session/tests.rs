@@ -265,7 +265,7 @@ fn a_peer_that_stops_reading_is_noticed_and_nothing_more_is_kept_for_it() {
 
 #[test]
 fn pings_are_sent_one_at_a_time_until_too_many_are_missed() {
-    let mut alive = KeepAlive::new(10 * SECOND, 2, at(0));
+    let mut alive = KeepAlive::new(KeepAliveConfig { interval: 10 * SECOND, misses_allowed: 2 }, at(0));
     assert_eq!(alive.deadline(), Some(at(10)));
     assert_eq!(alive.due(Instant::from_micros(9_999_999)), None);
     assert_eq!(alive.due(at(10)), Some(KeepAliveStep::Ping(10 * SECOND)));

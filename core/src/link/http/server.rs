@@ -214,7 +214,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let Self { sessions, front, events, now, .. } = self;
         let Some(server) = sessions.server(name) else { return };
         let mut unheard = alloc::vec::Vec::new();
-        while let Some((label, message)) = server.session.outbox.first() {
+        while let Some((label, message)) = server.outbox().first() {
             match label.kind {
                 Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
                     if let Some(stream) = front.stream_of(key) {
@@ -239,7 +239,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                     }
                 }
             }
-            server.session.outbox.pass();
+            server.outbox_mut().pass();
         }
         while let Some(queued) = server.next_queued() {
             if let Queued::Cancelled(key) = &queued {
@@ -247,7 +247,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             }
             events.push_back(Told::Queued(queued));
         }
-        server.session.give_back_room();
+        server.give_back_room();
         for message in unheard {
             self.tell_session(name, &message);
         }

@@ -63,7 +63,7 @@ impl<T> StdioClient<T> {
 
     /// Whether nothing is open: no call, no request, no timer, no byte to write.
     pub fn is_idle(&self) -> bool {
-        self.client.is_idle() && self.client.session.outbox.len() == 0
+        self.client.is_idle() && self.client.outbox().len() == 0
     }
 }
 
@@ -85,16 +85,12 @@ impl<T> Machine for StdioClient<T> {
         let Self { client, stream: Stream { inbox, reader, life }, now, second, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         *lent = None;
-        if client.session.is_overflowing() {
-            client.close(CloseReason::PeerStoppedReading);
-            // A message may be half written, so last words would be taken for the rest of it.
-            client.session.outbox.clear();
-        }
+        client.close_if_unread();
         let step = loop {
             if client.closed().is_some() {
                 life.close(now);
             }
-            match life.control(&client.session.outbox) {
+            match life.control(client.outbox()) {
                 Some(Control::Open(conn)) => {
                     match *second {
                         false => client.start(now),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
-use crate::client::{CallId, CallOptions};
+use crate::call::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
@@ -132,12 +132,12 @@ impl<T, H: Clone> StdioServer<T, H> {
 
     /// What was ignored so far.
     pub fn counters(&self) -> Counters {
-        self.server.session.counters()
+        self.server.counters()
     }
 
     /// Whether nothing is open: no call, no request, no timer, no byte to write.
     pub fn is_idle(&self) -> bool {
-        self.server.is_idle() && self.server.session.outbox.len() == 0
+        self.server.is_idle() && self.server.outbox().len() == 0
     }
 }
 
@@ -159,11 +159,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
         let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed, lent } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         *lent = None;
-        if server.session.is_overflowing() {
-            server.close(CloseReason::PeerStoppedReading);
-            // A message may be half written, so last words would be taken for the rest of it.
-            server.session.outbox.clear();
-        }
+        server.close_if_unread();
         server.flush_changes();
         loop {
             if drain_until.is_some_and(|until| server.is_drained() || until <= now) {
@@ -172,7 +168,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
             if server.closed().is_some() {
                 life.close(now);
             }
-            match life.control(&server.session.outbox) {
+            match life.control(server.outbox()) {
                 Some(Control::Open(conn)) => return Output::Open { conn, target: Target::Peer },
                 Some(Control::Close(conn)) => return Output::Close(conn),
                 None => {}

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use super::super::url::redacted;
 use super::body::Body;
 use super::request::HttpRequest;
 use crate::codec::http1::Headers;
@@ -231,6 +232,7 @@ pub(super) fn failure(status: u16, headers: &Headers) -> HttpFailure {
     failure.www_authenticate = headers.get_all("www-authenticate").take(MOST).map(String::from).collect();
     failure.auth_server = text("mcp-auth-server");
     failure.retry_after = text("retry-after");
-    failure.location = text("location").filter(|_| (300..400).contains(&status));
+    let location = headers.get("location").filter(|_| (300..400).contains(&status));
+    failure.location = location.map(|location| redacted(crate::jsonrpc::excerpt(location)));
     failure
 }

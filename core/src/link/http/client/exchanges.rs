@@ -218,7 +218,7 @@ impl<T> Exchanges<T> {
             matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Events) && self.client.closed().is_none()
         };
         self.client.is_idle()
-            && self.client.session.outbox.len() == 0
+            && self.client.outbox().len() == 0
             && self.parked.is_empty()
             && self.mismatches.is_empty()
             && matches!(self.gate, Gate::Open)
@@ -352,10 +352,7 @@ impl<T> Exchanges<T> {
                 self.prepare(Prepared::Queued(queued));
                 continue;
             }
-            if self.client.session.is_overflowing() {
-                self.client.close(CloseReason::PeerStoppedReading);
-                self.client.session.outbox.clear();
-            }
+            self.client.close_if_unread();
             if self.client.closed().is_some() {
                 if self.advance_closing() {
                     continue;
@@ -377,7 +374,7 @@ impl<T> Exchanges<T> {
     pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
         exchange.credentials = self.credentials;
         exchange.unsent_bytes = exchange.request.body.len();
-        self.client.session.unsent_bytes += exchange.unsent_bytes;
+        self.client.add_unsent(exchange.unsent_bytes);
         let id = self.put_back(exchange);
         self.controls.push_back(Control::Start(id));
         id
@@ -417,7 +414,7 @@ impl<T> Exchanges<T> {
     /// A request is sent, or will not be.
     pub(super) fn request_sent(&mut self, id: u64) {
         if let Some(exchange) = self.exchanges.get_mut(&id) {
-            self.client.session.unsent_bytes -= core::mem::take(&mut exchange.unsent_bytes);
+            self.client.remove_unsent(core::mem::take(&mut exchange.unsent_bytes));
         }
     }
 

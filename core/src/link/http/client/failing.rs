@@ -236,7 +236,7 @@ impl<T> Exchanges<T> {
         exchange.stage = Stage::Challenged;
         let until = self.now + self.http.challenge_timeout;
         if let Some(number) = exchange.number() {
-            self.client.session.postpone(number, until);
+            self.client.postpone(number, until);
         }
         self.set_deadline(id, Some(until));
         self.client.report(Queued::Challenged { reply: ChallengeReply { exchange: id }, challenge });
@@ -273,7 +273,7 @@ impl<T> Exchanges<T> {
         exchange.challenged = true;
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
         if let Some(number) = number {
-            self.client.session.restart(number, waited, self.now);
+            self.client.restart_timeout(number, waited, self.now);
         }
         self.open(exchange);
     }

@@ -187,7 +187,7 @@ impl<T> Exchanges<T> {
                     *answers = Some(Id::Number(asked.number));
                 }
                 Purpose::Events if matches!(self.transport, Transport::Events { .. }) => {}
-                _ => return self.client.session.count(|counters| counters.unknown_answers += 1),
+                _ => return self.client.count_unknown_answer(),
             }
             let complaint = outcome.as_ref().err().filter(|_| modern);
             if let Some(mismatch) = complaint.and_then(|error| exchange.mismatch(error)) {
@@ -253,7 +253,7 @@ impl<T> Exchanges<T> {
         // What pretends to answer a request of another stream is not believed.
         let ours = malformed.id.as_ref().is_some_and(|id| number.is_some_and(|number| *id == Id::Number(number)));
         let believed = ours || matches!(exchange.purpose, Purpose::Events);
-        self.client.session.recognize(&mut malformed);
+        self.client.recognize(&mut malformed);
         if malformed.response && !believed {
             malformed.id = None;
         }

@@ -86,7 +86,7 @@ impl<T> Exchanges<T> {
 
     /// The next message that the role wrote.
     pub(super) fn take_written(&mut self) -> Option<Outgoing> {
-        self.client.session.outbox.take()
+        self.client.outbox_mut().take()
     }
 
     /// Sends a message.

@@ -69,7 +69,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                 match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
                     Err(error) => {
                         if let Some(server) = self.sessions.server(STATELESS) {
-                            server.session.refuse(Some(id), false, &error);
+                            server.refuse(id, &error);
                         }
                         self.settle(STATELESS, Some(exchange));
                     }
@@ -203,7 +203,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// A body that is no message. The role says what to answer, if anything.
     fn malformed(&mut self, conn: ConnId, name: u32, mut malformed: Malformed) -> Result<(), Refusal> {
         if let Some(server) = self.sessions.server(name) {
-            server.session.recognize(&mut malformed);
+            server.recognize(&mut malformed);
         }
         let answered = malformed.answer().is_some();
         let refusal = unreadable(&malformed);

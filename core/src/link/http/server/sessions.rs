@@ -45,7 +45,7 @@ impl<T, H: Clone> Sessions<T, H> {
     /// `connections` bounds what all modern clients together have open: each of their requests has one.
     pub(super) fn new(offer: Arc<Offer<H>>, connections: usize) -> Self {
         let mut stateless = Server::one_of_many(offer, STATELESS, true);
-        stateless.session.room.set_incoming_requests(connections);
+        stateless.set_most_requests(connections);
         Self { stateless, legacy: BTreeMap::new(), ids: BTreeMap::new(), timers: BTreeSet::new(), fresh: 0, next: 1 }
     }
 
