@@ -16,6 +16,7 @@
 //! server    the server role: registry, dispatch, subscriptions
 //! call      what calls of either role have in common
 //! session   a JSON-RPC peer without a role: correlation, deadlines, cancellation
+//! observer  what is told to whoever watches
 //! machine   the contract with whoever moves the bytes
 //! error     why something failed, by whose fault
 //! model     the types of the protocol, one file per feature, and the table of methods
@@ -50,6 +51,7 @@ mod limits;
 pub mod link;
 mod machine;
 pub mod model;
+mod observer;
 pub mod server;
 mod session;
 mod table;
@@ -61,5 +63,8 @@ pub use json::{Json, JsonText};
 pub use jsonrpc::RpcError;
 pub use limits::Limits;
 pub use machine::{ConnId, HttpTarget, Machine, Output, Target};
+pub use observer::{
+    Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase,
+};
 pub use session::{Counters, RequestKey};
 pub use time::{Instant, earliest};

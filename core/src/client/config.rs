@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use crate::limits::Limits;
 use crate::model::{ClientCapabilities, Era, Implementation, ProtocolVersion, ServerCapabilities};
+use crate::observer::Observed;
 use crate::session::KeepAliveConfig;
 
 /// How a client introduces itself and behaves.
@@ -41,6 +42,8 @@ pub struct ClientConfig {
     pub keep_alive: Option<KeepAliveConfig>,
     /// What the server may cost.
     pub limits: Limits,
+    /// Who is told of what happens.
+    pub observer: Observed,
 }
 
 impl ClientConfig {
@@ -56,6 +59,7 @@ impl ClientConfig {
             probe_timeout: Duration::from_secs(3),
             keep_alive: None,
             limits: Limits::default(),
+            observer: Observed::default(),
         }
     }
 }

@@ -97,7 +97,7 @@ impl<T> Client<T> {
     /// The probe was refused, in a way that a modern server would not.
     pub(crate) fn probe_refused(&mut self, number: i64, now: Instant) {
         if self.is_probe(number) {
-            self.session.withdraw(number);
+            self.session.withdraw_failed(number);
             self.not_modern(now);
         }
     }
@@ -108,7 +108,8 @@ impl<T> Client<T> {
         if matches!(self.session.token(number), None | Some(Call::Ping)) {
             return;
         }
-        let Some(Pending { token, .. }) = self.session.withdraw(number) else { return };
+        self.session.watch_at(now);
+        let Some(Pending { token, .. }) = self.session.withdraw_failed(number) else { return };
         match token {
             Call::Probe | Call::Initialize if self.renewing => self.not_renewed(),
             Call::Probe | Call::Initialize => self.close(match error {

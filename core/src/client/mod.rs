@@ -47,6 +47,7 @@ use crate::model::{
     Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
     Side,
 };
+use crate::observer::{Observation, Outcome};
 pub use crate::session::KeepAliveConfig;
 use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -110,7 +111,7 @@ impl<T> Client<T> {
     /// A client on a link of this kind.
     pub(crate) fn new(config: ClientConfig, link: LinkKind) -> Self {
         Self {
-            session: Session::new(&config.limits, link),
+            session: Session::new(&config.limits, &config.observer, link),
             config,
             phase: Phase::Idle,
             renewing: false,
@@ -137,6 +138,16 @@ impl<T> Client<T> {
 
     pub(crate) fn peer(&self) -> Option<&Arc<Peer>> {
         self.peer.as_ref()
+    }
+
+    /// Tells whoever watches of something that the link noticed.
+    pub(crate) fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
+        self.session.observe(observation);
+    }
+
+    /// A message has come in, which was so long.
+    pub(crate) fn observe_incoming(&self, message: &Message<'_>, bytes: usize) {
+        self.session.observe_incoming(message, bytes);
     }
 
     /// What waits to be sent.
@@ -227,7 +238,7 @@ impl<T> Client<T> {
             _ => return Err(SendError::NotReady),
         };
         method.map_or(Ok(()), |method| gate::check(method, peer))?;
-        if self.session.has_room() { Ok(peer.clone()) } else { Err(SendError::Full) }
+        if self.session.has_room() { Ok(peer.clone()) } else { Err(self.session.full()) }
     }
 
     fn timing(&self, options: &CallOptions) -> Timing {
@@ -336,6 +347,7 @@ impl<T> Client<T> {
     /// Gives up a call. The server is told; the call completes with [`CallError::Cancelled`]. A call that is over
     /// already is left alone: cancelling races with the answer.
     pub(crate) fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
+        self.session.watch_at(now);
         if let Some(gathering) = self.gathering.remove(&call) {
             self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
             self.fail(call, gathering.into_token(), CallError::Cancelled);
@@ -365,9 +377,10 @@ impl<T> Client<T> {
 
     /// One message of the server's.
     pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<Step<'a, T>> {
+        self.session.watch_at(now);
         match message {
             Message::Response { id: Some(id), outcome } => {
-                let (_, pending) = self.session.settle(&id)?;
+                let (_, pending) = self.session.settle(&id, || Outcome::of(&outcome))?;
                 let waited = pending.waited(now);
                 match pending.token {
                     Call::User(user) => return self.user_settled(user, outcome, waited, now),
@@ -438,7 +451,8 @@ impl<T> Client<T> {
     /// The server sent something that is no message. What could be a request of a legacy server's is answered under
     /// its id; nothing else is: two peers that answer each other's errors would not stop.
     pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
-        self.session.count(|counters| counters.malformed += 1);
+        self.session.watch_at(now);
+        self.session.malformed(&malformed);
         self.session.recognize(&mut malformed);
         if let Some(id) = &malformed.id {
             match malformed.answer() {
@@ -451,7 +465,7 @@ impl<T> Client<T> {
     }
 
     fn invalid_answer(&mut self, id: &Id, detail: String, now: Instant) {
-        let Some((_, pending)) = self.session.settle(id) else { return };
+        let Some((_, pending)) = self.session.settle(id, || Outcome::Failed) else { return };
         match pending.token {
             Call::User(user) => {
                 self.rounds.remove(&user.call);
@@ -526,6 +540,7 @@ impl<T> Client<T> {
         if matches!(self.phase, Phase::Closed(_)) {
             return;
         }
+        self.session.observe_close(&reason);
         self.phase = Phase::Closed(Box::new(reason.clone()));
         self.keep_alive = None;
         self.rounds.clear();

@@ -30,6 +30,7 @@ use crate::model::{
     Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult, Method,
     ProtocolVersion, Readable, RootsCapability, key,
 };
+use crate::observer::Observation;
 use crate::session::{KeepAlive, LinkKind, Timing};
 use crate::time::Instant;
 
@@ -174,7 +175,7 @@ impl<T> Client<T> {
         let probe = self.session.find(|call| matches!(call, Call::Probe));
         match (probe, error) {
             (Some(number), Some(error)) => {
-                self.session.withdraw(number);
+                self.session.withdraw_failed(number);
                 self.probe_answered(Err(error), now);
             }
             _ => self.session.count(|counters| counters.unknown_answers += 1),
@@ -254,7 +255,7 @@ impl<T> Client<T> {
         if !self.renewing || !self.config.negotiation.allows(ProtocolVersion::LATEST) {
             return false;
         }
-        self.session.withdraw(number);
+        self.session.withdraw_failed(number);
         self.probe(ProtocolVersion::LATEST, MOST_PROBES, now);
         true
     }
@@ -284,6 +285,7 @@ impl<T> Client<T> {
     }
 
     fn ready(&mut self, peer: Peer, now: Instant) {
+        self.session.observe(|| Observation::Negotiated(peer.version));
         let peer = Arc::new(peer);
         let before = self.peer.replace(peer.clone());
         self.phase = Phase::Ready;

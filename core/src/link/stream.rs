@@ -82,7 +82,8 @@ enum End {
 
 /// What the reader found.
 pub(super) enum Incoming<'a> {
-    Message(Message<'a>),
+    /// A message, and how long it is.
+    Message(Message<'a>, usize),
     Malformed(Malformed),
     /// The peer sends nothing more.
     End,
@@ -232,7 +233,7 @@ impl Reader {
             match parse(&unread[line.clone()], limits) {
                 Ok(Parsed::Message(message)) => {
                     self.cursor += consumed;
-                    return Some(Incoming::Message(message));
+                    return Some(Incoming::Message(message, line.len()));
                 }
                 Ok(Parsed::Batch(entries)) if batches => {
                     let entries = entries.into_iter().map(|entry| range_in(unread, entry)).collect();
@@ -265,7 +266,7 @@ impl Reader {
         // The entry was found to be JSON when the batch was read.
         let entry = JsonText::parse(core::str::from_utf8(unread.get(range)?).ok()?).ok()?;
         Some(match parse_entry(entry) {
-            Ok(message) => Incoming::Message(message),
+            Ok(message) => Incoming::Message(message, entry.as_str().len()),
             Err(malformed) => Incoming::Malformed(malformed),
         })
     }
@@ -290,7 +291,7 @@ impl Reader {
                 Some(Incoming::End)
             }
             Some(Frame::Line(line)) => match parse(&unread[line], limits) {
-                Ok(Parsed::Message(message)) => Some(Incoming::Message(message)),
+                Ok(Parsed::Message(message)) => Some(Incoming::Message(message, unread.len())),
                 _ => Some(Incoming::Malformed(Malformed::new(MalformedKind::Truncated, ""))),
             },
             Some(Frame::Oversized(line)) => {

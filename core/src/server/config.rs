@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use crate::limits::Limits;
 use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion};
+use crate::observer::Observed;
 use crate::session::KeepAliveConfig;
 
 /// How a server introduces itself and behaves.
@@ -53,6 +54,8 @@ pub struct ServerConfig {
     pub keep_alive: Option<KeepAliveConfig>,
     /// What the client may cost.
     pub limits: Limits,
+    /// Who is told of what happens.
+    pub observer: Observed,
 }
 
 impl ServerConfig {
@@ -72,6 +75,7 @@ impl ServerConfig {
             unix_time_at_origin: Duration::ZERO,
             keep_alive: None,
             limits: Limits::default(),
+            observer: Observed::default(),
         }
     }
 }
@@ -88,6 +92,7 @@ impl fmt::Debug for ServerConfig {
             .field("single_use_state", &self.single_use_state)
             .field("keep_alive", &self.keep_alive)
             .field("limits", &self.limits)
+            .field("observer", &self.observer)
             .finish_non_exhaustive()
     }
 }

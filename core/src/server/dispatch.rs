@@ -19,6 +19,7 @@ use crate::model::{
     LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, Readable, RequestMeta, ServerCapabilities,
     SetLevelParams, SubscribeParams, key,
 };
+use crate::observer::Observation;
 use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
 
@@ -32,6 +33,7 @@ impl<T, H: Clone> Server<T, H> {
         params: Result<Params<'_>, Fault>,
         now: Instant,
     ) -> Option<RequestKey> {
+        self.session.watch_at(now);
         let unreadable = |fault| RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"));
         let admitted = params.map_err(unreadable).and_then(|params| {
             let (caller, data) = self.admit(method, &params)?;
@@ -50,6 +52,7 @@ impl<T, H: Clone> Server<T, H> {
                 None
             }
             Ok(key) => {
+                self.session.watch_request(key, method, params.raw());
                 if let Err(error) = self.dispatch(key, method, &params, caller, now) {
                     self.session.fail(key, &error);
                 }
@@ -209,6 +212,7 @@ impl<T, H: Clone> Server<T, H> {
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
+        self.session.observe(|| Observation::Negotiated(version));
         self.keep_alive = self.offer.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.answer(key, &result);
         self.queue.push_back(Queued::Initialized(caller));

@@ -202,6 +202,7 @@ impl<T, H: Clone> Server<T, H> {
     /// A handler is done. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         let ReplyTo(key) = reply;
+        self.session.watch_at(now);
         match outcome {
             Ok(Reply::Tool(mut result)) => {
                 if !self.any_structured_content(key) {

@@ -39,6 +39,7 @@ use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
 use crate::model::{EmptyParams, LoggingLevel, MethodInfo, Side, SubscriptionFilter, key};
+use crate::observer::{Observation, Outcome};
 pub use crate::session::KeepAliveConfig;
 use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, RequestKey, Session, Timing};
 use crate::time::{Instant, earliest};
@@ -138,13 +139,13 @@ impl<T, H> Queued<T, H> {
 
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
-        let session = Session::new(&offer.config.limits, LinkKind::Stream);
+        let session = Session::new(&offer.config.limits, &offer.config.observer, LinkKind::Stream);
         Self::with(offer, session)
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
     pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
-        let session = Session::one_of_many(&offer.config.limits, name, stateless);
+        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, name, stateless);
         Self::with(offer, session)
     }
 
@@ -183,6 +184,16 @@ impl<T, H: Clone> Server<T, H> {
     pub(crate) fn renew(&mut self, offer: Arc<Offer<H>>, changes: Changes) {
         self.offer = offer;
         self.tell_changes(changes);
+    }
+
+    /// Tells whoever watches of something that the link noticed.
+    pub(crate) fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
+        self.session.observe(observation);
+    }
+
+    /// A message has come in, which was so long.
+    pub(crate) fn observe_incoming(&self, message: &Message<'_>, bytes: usize) {
+        self.session.observe_incoming(message, bytes);
     }
 
     /// What waits to be sent.
@@ -236,6 +247,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// One message of the client's.
     pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<ServerEvent<'a, T, H>> {
+        self.session.watch_at(now);
         match message {
             Message::Request { id, method, params } => {
                 self.request(&id, &method, Params::read(params), now);
@@ -243,7 +255,7 @@ impl<T, H: Clone> Server<T, H> {
             }
             Message::Notification { method, params } => self.notification(method, params, now),
             Message::Response { id: Some(id), outcome } => {
-                let (_, pending) = self.session.settle(&id)?;
+                let (_, pending) = self.session.settle(&id, || Outcome::of(&outcome))?;
                 self.settled(pending.token, outcome, now)
             }
             Message::Response { id: None, .. } => {
@@ -310,7 +322,7 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(missing) = capability.filter(|capability| !capability.is_declared_by_client(client)) {
             return Err(SendError::NotSupported { method: method.into(), capability: missing.name() });
         }
-        if self.session.has_room() { Ok(()) } else { Err(SendError::Full) }
+        if self.session.has_room() { Ok(()) } else { Err(self.session.full()) }
     }
 
     /// Gives up a call of the program's.
@@ -326,12 +338,13 @@ impl<T, H: Clone> Server<T, H> {
 
     /// The client sent something that is no message.
     pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
-        self.session.count(|counters| counters.malformed += 1);
+        self.session.watch_at(now);
+        self.session.malformed(&malformed);
         self.session.recognize(&mut malformed);
         if let Some(error) = malformed.answer() {
             self.session.refuse(malformed.id.as_ref(), self.wants_null_id(), &error);
         } else if let Some(id) = malformed.id.as_ref().filter(|_| malformed.response) {
-            if let Some((_, pending)) = self.session.settle(id) {
+            if let Some((_, pending)) = self.session.settle(id, || Outcome::Failed) {
                 self.settled_badly(pending.token, CallError::InvalidResponse(malformed.to_string()), now);
             }
         }
@@ -407,6 +420,7 @@ impl<T, H: Clone> Server<T, H> {
             return;
         }
         self.end_subscriptions();
+        self.session.observe_close(&reason);
         self.closed = Some(Box::new(reason.clone()));
         // From here on nothing may be said to the client, not even a log message of the program's.
         self.legacy.operating = false;

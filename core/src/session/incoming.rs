@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Kind, Session};
 use crate::jsonrpc::{Id, RpcError, Splice, encode_result};
+use crate::observer::{Observation, Outcome};
 
 /// Names a request of the peer's while it is open. Unlike the peer's own id it is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +66,7 @@ impl<T, I> Session<T, I> {
             return Err(NotBegun::DuplicateId);
         }
         if self.incoming.len() >= self.room.incoming_requests as usize {
+            self.observe(|| Observation::LimitHit { limit: "incoming_requests" });
             return Err(NotBegun::TooMany);
         }
         let key = RequestKey { session: self.name, number: self.next_key };
@@ -100,8 +102,16 @@ impl<T, I> Session<T, I> {
         self.end(key).map(|request| (key, request.data))
     }
 
-    /// Takes a request off the table.
+    /// Takes a request off the table that will not be answered.
     pub(crate) fn end(&mut self, key: RequestKey) -> Option<Incoming<I>> {
+        let request = self.remove_request(key)?;
+        if let Some(watch) = &mut self.watch {
+            watch.theirs_finished(key, Outcome::Cancelled);
+        }
+        Some(request)
+    }
+
+    fn remove_request(&mut self, key: RequestKey) -> Option<Incoming<I>> {
         let request = self.incoming.remove(&key)?;
         self.keys.remove(&request.id);
         Some(request)
@@ -109,9 +119,13 @@ impl<T, I> Session<T, I> {
 
     /// Answers a request with a result. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R, splice: Splice<'_>) {
-        let Some(request) = self.end(key).filter(|_| !self.overflows()) else { return };
+        if self.overflows() {
+            self.end(key);
+            return;
+        }
+        let Some(request) = self.remove_request(key) else { return };
         let encode = |out: &mut Vec<u8>| encode_result(out, &request.id, result, splice);
-        if let Err(error) = self.outbox.append(Kind::Answer { to: Some(key), error: None }, None, encode) {
+        if let Err(error) = self.append(Kind::Answer { to: Some(key), error: None }, None, Some(&request.id), encode) {
             let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
             self.append_error(Some(key), Some(&request.id), false, &error);
         }
@@ -119,7 +133,7 @@ impl<T, I> Session<T, I> {
 
     /// Answers a request with an error.
     pub(crate) fn fail(&mut self, key: RequestKey, error: &RpcError) {
-        if let Some(request) = self.end(key) {
+        if let Some(request) = self.remove_request(key) {
             self.append_error(Some(key), Some(&request.id), false, error);
         }
     }
@@ -127,6 +141,9 @@ impl<T, I> Session<T, I> {
     /// Every open request, for a connection that is over.
     pub(crate) fn forget_requests(&mut self) -> Vec<I> {
         self.keys.clear();
+        if let Some(watch) = &mut self.watch {
+            watch.theirs_forgotten();
+        }
         self.incoming.take().map(|(_, request)| request.data).collect()
     }
 }

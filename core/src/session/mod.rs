@@ -8,6 +8,7 @@ mod incoming;
 mod keep_alive;
 mod outbox;
 mod outgoing;
+mod watch;
 
 pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
@@ -16,10 +17,15 @@ pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
 pub(crate) use outbox::{Kind, Label, LinkKind, MethodName, Outbox, Outgoing};
 pub(crate) use outgoing::{Pending, Timing};
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
+
+use watch::Watch;
 
 use crate::jsonrpc::{Id, RpcError, Splice, encode_error, encode_notification, encode_result};
 use crate::limits::Limits;
+use crate::observer::Observed;
 use crate::table::Table;
 use crate::time::Instant;
 use serde::Serialize;
@@ -43,6 +49,7 @@ pub(crate) struct Session<T, I> {
     incoming: Table<RequestKey, Incoming<I>>,
     keys: Table<Id, RequestKey>,
     counters: Counters,
+    watch: Option<Box<Watch>>,
 }
 
 /// What a session keeps for its next messages: enough for nearly all of them, and little enough for thousands of sessions.
@@ -95,8 +102,9 @@ pub struct Counters {
 }
 
 impl<T, I> Session<T, I> {
-    pub(crate) fn new(limits: &Limits, link: LinkKind) -> Self {
+    pub(crate) fn new(limits: &Limits, observer: &Observed, link: LinkKind) -> Self {
         Self {
+            watch: Watch::new(observer),
             room: Room::within(limits),
             outbox: Outbox::new(link),
             unsent_bytes: 0,
@@ -114,8 +122,8 @@ impl<T, I> Session<T, I> {
     }
 
     /// One of many sessions in a machine, whose messages travel by themselves.
-    pub(crate) fn one_of_many(limits: &Limits, name: u32, anonymous: bool) -> Self {
-        Self { name, anonymous, ..Self::new(limits, LinkKind::Exchanges) }
+    pub(crate) fn one_of_many(limits: &Limits, observer: &Observed, name: u32, anonymous: bool) -> Self {
+        Self { name, anonymous, ..Self::new(limits, observer, LinkKind::Exchanges) }
     }
 
     /// Whether the peer is many, who share nothing.
@@ -150,6 +158,23 @@ impl<T, I> Session<T, I> {
         self.overflowed
     }
 
+    /// Appends a message. Says where its content stands.
+    fn append(
+        &mut self,
+        kind: Kind,
+        method: Option<&str>,
+        id: Option<&Id>,
+        encode: impl FnOnce(&mut Vec<u8>) -> Result<Range<usize>, serde_json::Error>,
+    ) -> Result<Range<usize>, serde_json::Error> {
+        let before = self.outbox.len();
+        let content = self.outbox.append(kind, method, encode)?;
+        if let Some(watch) = &mut self.watch {
+            let bytes = self.outbox.len() - before;
+            watch.appended(kind, method, id, self.outbox.content(content.clone()), bytes);
+        }
+        Ok(content)
+    }
+
     /// Appends a notification of the engine's own, whose parameters always serialise. It may belong to a request of the
     /// peer's.
     pub(crate) fn notify<P: Serialize + ?Sized>(
@@ -175,7 +200,7 @@ impl<T, I> Session<T, I> {
             return Ok(());
         }
         let encode = |out: &mut Vec<u8>| encode_notification(out, method, params, splice);
-        self.outbox.append(Kind::Notification { about }, Some(method), encode).map(drop)
+        self.append(Kind::Notification { about }, Some(method), None, encode).map(drop)
     }
 
     /// Appends an error that answers something that never became a request.
@@ -186,13 +211,13 @@ impl<T, I> Session<T, I> {
     /// Answers a request at once, without taking it in.
     pub(crate) fn answer_at_once<R: Serialize + ?Sized>(&mut self, id: &Id, result: &R) {
         let encode = |out: &mut Vec<u8>| encode_result(out, id, result, Splice::default());
-        let written = self.outbox.append(Kind::Answer { to: None, error: None }, None, encode);
+        let written = self.append(Kind::Answer { to: None, error: None }, None, Some(id), encode);
         debug_assert!(written.is_ok(), "a result of the engine's own always serialises");
     }
 
     fn append_error(&mut self, to: Option<RequestKey>, id: Option<&Id>, null_id: bool, error: &RpcError) {
         let encode = |out: &mut Vec<u8>| encode_error(out, id, null_id, error);
-        let written = self.outbox.append(Kind::Answer { to, error: Some(error.code) }, None, encode);
+        let written = self.append(Kind::Answer { to, error: Some(error.code) }, None, id, encode);
         debug_assert!(written.is_ok(), "an error object always serialises");
     }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{Kind, RequestKey, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
+use crate::observer::{Observation, Outcome};
 use crate::time::{Instant, earliest};
 
 /// A call that waits for its answer.
@@ -84,6 +85,13 @@ impl<T, I> Session<T, I> {
         self.pending.len() < self.room.pending_calls as usize && unsent <= self.room.outbox_soft_bytes
     }
 
+    /// There is no room for another call.
+    pub(crate) fn full(&self) -> SendError {
+        let calls = self.pending.len() >= self.room.pending_calls as usize;
+        self.observe(|| Observation::LimitHit { limit: if calls { "pending_calls" } else { "outbox_soft_bytes" } });
+        SendError::Full
+    }
+
     /// Sends a call and remembers it. It may belong to a request of the peer's.
     #[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and each caller has all of them")]
     pub(crate) fn call<P: Serialize + ?Sized>(
@@ -97,8 +105,9 @@ impl<T, I> Session<T, I> {
         now: Instant,
     ) -> Result<Sent, Refused<T>> {
         let number = self.next_number;
+        self.watch_at(now);
         let encode = |out: &mut Vec<u8>| encode_request(out, number, method, params, splice);
-        let params = match self.outbox.append(Kind::Request { number, about }, Some(method), encode) {
+        let params = match self.append(Kind::Request { number, about }, Some(method), None, encode) {
             Ok(params) => params,
             Err(error) => return Err(Refused::new(SendError::Unencodable(error.to_string()), token)),
         };
@@ -117,9 +126,9 @@ impl<T, I> Session<T, I> {
     }
 
     /// The peer answered `id`: the call, unless it is none of ours or over already, which is counted and ignored.
-    pub(crate) fn settle(&mut self, id: &Id) -> Option<(i64, Pending<T>)> {
+    pub(crate) fn settle(&mut self, id: &Id, outcome: impl FnOnce() -> Outcome) -> Option<(i64, Pending<T>)> {
         if let Id::Number(number) = *id {
-            if let Some(pending) = self.withdraw(number) {
+            if let Some(pending) = self.withdraw_with(number, outcome) {
                 return Some((number, pending));
             }
             if (1..self.next_number).contains(&number) {
@@ -143,8 +152,25 @@ impl<T, I> Session<T, I> {
         }
     }
 
-    /// Takes a call off the table without telling the peer.
+    /// Takes a call off the table that nobody waits for any more, without telling the peer.
     pub(crate) fn withdraw(&mut self, number: i64) -> Option<Pending<T>> {
+        self.withdraw_with(number, || Outcome::Cancelled)
+    }
+
+    /// Takes a call off the table that has no usable answer.
+    pub(crate) fn withdraw_failed(&mut self, number: i64) -> Option<Pending<T>> {
+        self.withdraw_with(number, || Outcome::Failed)
+    }
+
+    fn withdraw_with(&mut self, number: i64, outcome: impl FnOnce() -> Outcome) -> Option<Pending<T>> {
+        let pending = self.remove(number)?;
+        if let Some(watch) = &mut self.watch {
+            watch.ours_finished(number, outcome());
+        }
+        Some(pending)
+    }
+
+    fn remove(&mut self, number: i64) -> Option<Pending<T>> {
         let pending = self.pending.remove(&number)?;
         if let Some(deadline) = pending.deadline {
             self.deadlines.remove(&(deadline, number));
@@ -198,8 +224,11 @@ impl<T, I> Session<T, I> {
 
     /// Gives a call a new id, for a request that is made again.
     pub(crate) fn renumber(&mut self, number: i64) -> Option<i64> {
-        let pending = self.withdraw(number)?;
+        let pending = self.remove(number)?;
         let renumbered = self.take_number();
+        if let Some(watch) = &mut self.watch {
+            watch.renumbered(number, renumbered);
+        }
         if let Some(deadline) = pending.deadline {
             self.deadlines.insert((deadline, renumbered), ());
         }
@@ -213,7 +242,8 @@ impl<T, I> Session<T, I> {
         if deadline > now {
             return None;
         }
-        self.withdraw(number).map(|pending| (number, pending))
+        self.watch_at(now);
+        self.withdraw_with(number, || Outcome::TimedOut).map(|pending| (number, pending))
     }
 
     /// The caller's data of an open call.
@@ -234,6 +264,9 @@ impl<T, I> Session<T, I> {
     /// Every open call, for a connection that is over.
     pub(crate) fn abandon(&mut self) -> Vec<(i64, T)> {
         self.deadlines.clear();
+        if let Some(watch) = &mut self.watch {
+            self.pending.iter().for_each(|(number, _)| watch.ours_finished(*number, Outcome::Closed));
+        }
         self.pending.take().map(|(number, pending)| (number, pending.token)).collect()
     }
 }

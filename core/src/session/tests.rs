@@ -38,17 +38,20 @@ fn extended(idle: u64, total: u64) -> Timing {
 
 #[test]
 fn a_call_is_settled_once() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let (one, two) =
         (call(&mut session, "one", extended(5, 5), at(0)), call(&mut session, "two", extended(9, 9), at(1)));
     assert_eq!((one, two, session.next_number()), (1, 2, 3));
     assert_eq!(session.deadline(), Some(at(5)));
     assert_eq!((session.token(1), session.token(3)), (Some(&"one"), None));
     assert_eq!(session.find(|token| *token == "two"), Some(2));
-    assert_eq!(session.settle(&Id::Number(1)).map(|(number, pending)| (number, pending.token)), Some((1, "one")));
+    assert_eq!(
+        session.settle(&Id::Number(1), || Outcome::Result).map(|(number, pending)| (number, pending.token)),
+        Some((1, "one"))
+    );
     assert_eq!(session.deadline(), Some(at(10)));
     for id in [Id::Number(1), Id::Number(0), Id::Number(3), Id::Number(-1), Id::from("2")] {
-        assert!(session.settle(&id).is_none(), "{id:?}");
+        assert!(session.settle(&id, || Outcome::Result).is_none(), "{id:?}");
     }
     let counters = session.counters();
     assert_eq!((counters.late_answers, counters.unknown_answers), (1, 4));
@@ -59,7 +62,7 @@ fn a_call_is_settled_once() {
 
 #[test]
 fn a_call_expires_at_its_deadline_and_not_before() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     call(&mut session, "one", extended(5, 5), at(0));
     call(&mut session, "two", Timing::exactly(3 * SECOND), at(0));
     let before = Instant::from_micros(2_999_999);
@@ -73,7 +76,7 @@ fn a_call_expires_at_its_deadline_and_not_before() {
 
 #[test]
 fn progress_extends_a_deadline_up_to_the_total() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let number = call(&mut session, "one", extended(10, 25), at(0));
     session.extend(number, at(9));
     assert_eq!(session.deadline(), Some(at(19)));
@@ -90,7 +93,7 @@ fn progress_extends_a_deadline_up_to_the_total() {
 
 #[test]
 fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let one = call(&mut session, "one", extended(10, 100), at(0));
     let two = call(&mut session, "two", extended(20, 100), at(0));
     session.extend_due(at(10));
@@ -122,7 +125,7 @@ fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
 
 #[test]
 fn a_call_that_is_made_again_has_another_number_and_the_same_deadline() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let number = call(&mut session, "one", extended(10, 10), at(0));
     assert_eq!(session.renumber(number), Some(2));
     assert_eq!((session.token(number), session.token(2)), (None, Some(&"one")));
@@ -136,7 +139,7 @@ fn a_call_that_is_made_again_has_another_number_and_the_same_deadline() {
 
 #[test]
 fn there_is_room_for_so_many_calls_and_bytes() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     assert!(session.has_room());
     call(&mut session, "one", Timing::UNLIMITED, at(0));
     assert!(session.has_room());
@@ -158,7 +161,7 @@ fn there_is_room_for_so_many_calls_and_bytes() {
 
 #[test]
 fn a_request_is_taken_in_once_and_answered_once() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let key = session.begin(&Id::from("a"), 7).unwrap();
     assert_eq!(session.begin(&Id::from("a"), 8), Err(NotBegun::DuplicateId));
     let other = session.begin(&Id::Number(1), 9).unwrap();
@@ -187,7 +190,7 @@ fn a_request_is_taken_in_once_and_answered_once() {
 
 #[test]
 fn many_clients_may_use_the_same_id() {
-    let mut session = Own::one_of_many(&limits(), 3, true);
+    let mut session = Own::one_of_many(&limits(), &Observed::default(), 3, true);
     assert!(session.is_anonymous());
     let (one, two) = (session.begin(&Id::Number(1), 1).unwrap(), session.begin(&Id::Number(1), 2).unwrap());
     assert_eq!((one.session(), two.session()), (3, 3));
@@ -217,7 +220,7 @@ fn many_clients_may_use_the_same_id() {
 
 #[test]
 fn messages_that_travel_by_themselves_know_what_they_are() {
-    let mut session = Own::new(&limits(), LinkKind::Exchanges);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Exchanges);
     let params = serde_json::json!({"name": "a\"b"});
     let sent = session.call(None, "tools/call", &params, Splice::default(), Timing::UNLIMITED, "one", at(0)).unwrap();
     assert_eq!(session.params_of(&sent), br#"{"name":"a\"b"}"#);
@@ -249,7 +252,7 @@ fn messages_that_travel_by_themselves_know_what_they_are() {
 
 #[test]
 fn a_peer_that_stops_reading_is_noticed_and_nothing_more_is_kept_for_it() {
-    let mut session = Own::new(&limits(), LinkKind::Stream);
+    let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let key = session.begin(&Id::Number(1), 1).unwrap();
     session.outbox.fill(400);
     assert!(!session.is_overflowing(), "as much as may wait");

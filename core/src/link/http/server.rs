@@ -30,6 +30,7 @@ use crate::json::Json;
 use crate::jsonrpc::{RpcError, code};
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
+use crate::observer::Observation;
 use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use crate::session::{Kind, RequestKey};
 use crate::time::{Instant, earliest};
@@ -122,7 +123,13 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// to make some.
     pub fn accept_from(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         self.now = now;
-        self.front.accept(client, now)
+        let conn = self.front.accept(client, now);
+        self.observe(|| Observation::Opened(conn));
+        conn
+    }
+
+    fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
+        self.offer.config.observer.tell(observation);
     }
 
     /// What is offered. Clients that want to know are told of changes.
@@ -461,6 +468,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         loop {
             self.drain();
             if let Some(conn) = self.front.next_done() {
+                self.observe(|| Observation::Closed(conn));
                 return Output::Close(conn);
             }
             if let Some(key) = self.front.next_abandoned() {

@@ -6,6 +6,7 @@ use crate::client::{Client, ClientConfig, ClientEvent, Step};
 use crate::error::CloseReason;
 use crate::json::Json;
 use crate::machine::{Machine, Output, Sealed, Target};
+use crate::observer::Observation;
 use crate::session::LinkKind;
 use crate::time::{Instant, earliest};
 
@@ -96,9 +97,13 @@ impl<T> Machine for StdioClient<T> {
                         false => client.start(now),
                         true => client.restart_as_legacy(now),
                     }
+                    client.observe(|| Observation::Opened(conn));
                     return Output::Open { conn, target: Target::Peer };
                 }
-                Some(Control::Close(conn)) => return Output::Close(conn),
+                Some(Control::Close(conn)) => {
+                    client.observe(|| Observation::Closed(conn));
+                    return Output::Close(conn);
+                }
                 None => {}
             }
             if let Some(queued) = client.next_queued() {
@@ -107,7 +112,8 @@ impl<T> Machine for StdioClient<T> {
             let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
             let incoming = if life.is_open() { reader.next(inbox, client.limits(), batches) } else { None };
             match incoming {
-                Some(Incoming::Message(message)) => {
+                Some(Incoming::Message(message, bytes)) => {
+                    client.observe_incoming(&message, bytes);
                     if let Some(step) = client.handle(message, now) {
                         break step;
                     }

@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method};
+use crate::observer::Observation;
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
 use crate::session::{Counters, RequestKey};
 use crate::time::{Instant, earliest};
@@ -169,8 +170,14 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 life.close(now);
             }
             match life.control(server.outbox()) {
-                Some(Control::Open(conn)) => return Output::Open { conn, target: Target::Peer },
-                Some(Control::Close(conn)) => return Output::Close(conn),
+                Some(Control::Open(conn)) => {
+                    server.observe(|| Observation::Opened(conn));
+                    return Output::Open { conn, target: Target::Peer };
+                }
+                Some(Control::Close(conn)) => {
+                    server.observe(|| Observation::Closed(conn));
+                    return Output::Close(conn);
+                }
                 None => {}
             }
             if let Some(queued) = server.next_queued() {
@@ -179,7 +186,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
             let incoming =
                 if life.is_open() { reader.next(inbox, server.limits(), server.allows_batches()) } else { None };
             match incoming {
-                Some(Incoming::Message(message)) => {
+                Some(Incoming::Message(message, bytes)) => {
+                    server.observe_incoming(&message, bytes);
                     if let Some(event) = server.handle(message, now) {
                         return Output::Event(event);
                     }

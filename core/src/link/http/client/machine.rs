@@ -14,6 +14,7 @@ use crate::codec::http1::{Headers, ResponseHead};
 use crate::error::{ConnError, Refused};
 use crate::machine::{ConnId, Machine, Output, Sealed, Target};
 use crate::model::ProtocolVersion;
+use crate::observer::Observation;
 use crate::time::{Instant, earliest};
 
 /// An MCP client over HTTP. `T` is the token that goes in with a call and comes back with its completion.
@@ -196,8 +197,14 @@ impl<T> Machine for HttpClient<T> {
                 self.pool.shut();
             }
             match self.pool.next_output() {
-                Some(PoolOutput::Open(conn, target)) => return Output::Open { conn, target: Target::Http(target) },
-                Some(PoolOutput::Close(conn)) => return Output::Close(conn),
+                Some(PoolOutput::Open(conn, target)) => {
+                    self.exchanges.client.observe(|| Observation::Opened(conn));
+                    return Output::Open { conn, target: Target::Http(target) };
+                }
+                Some(PoolOutput::Close(conn)) => {
+                    self.exchanges.client.observe(|| Observation::Closed(conn));
+                    return Output::Close(conn);
+                }
                 None => {}
             }
             if self.exchanges.has_event() {

@@ -156,8 +156,12 @@ impl<T> Exchanges<T> {
         let modern = self.client.is_ready_in(Era::Modern);
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         let texts = &exchange.body.texts[..];
-        let mut message = match parse(texts.get(place).unwrap_or_default(), self.client.limits()) {
-            Ok(Parsed::Message(message)) => message,
+        let text = texts.get(place).unwrap_or_default();
+        let mut message = match parse(text, self.client.limits()) {
+            Ok(Parsed::Message(message)) => {
+                self.client.observe_incoming(&message, text.len());
+                message
+            }
             Ok(Parsed::Batch(entries)) if batches => {
                 let entries = entries.into_iter().map(|entry| Item::Text(Place::of(entry, id, texts).range));
                 for entry in entries.rev().collect::<Vec<_>>() {

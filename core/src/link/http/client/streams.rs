@@ -11,6 +11,7 @@ use super::exchange::{Exchange, Purpose, Stage, Tries, Worth, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
+use crate::observer::Observation;
 use crate::session::Outgoing;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
@@ -97,7 +98,9 @@ impl<T> Exchanges<T> {
 
     /// Keeps a stream until its time to be opened again has come.
     fn wait(&mut self, mut exchange: Exchange, tries: Tries) {
-        let at = self.now + self.pause(&exchange, tries);
+        let after = self.pause(&exchange, tries);
+        self.client.observe(|| Observation::Reconnect { after, attempt: tries.silent });
+        let at = self.now + after;
         exchange.stage = Stage::Waiting;
         exchange.deadline = Some(at);
         self.put_back(exchange);

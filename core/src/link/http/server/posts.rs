@@ -31,6 +31,10 @@ impl<T, H: Clone> HttpServer<T, H> {
     fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
         let version = version_header(head)?;
         let parsed = parse(body, &self.offer.config.limits);
+        if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.server(STATELESS)) {
+            // Which session it belongs to is not known yet, and does not matter to whoever watches.
+            stateless.observe_incoming(message, body.len());
+        }
         let params = Params::read(match &parsed {
             Ok(Parsed::Message(Message::Request { params, .. } | Message::Notification { params, .. })) => *params,
             _ => None,
