@@ -54,11 +54,11 @@ impl ReadBuffer {
         } else {
             least.min(limit)
         };
-        if wanted > self.bytes.len() {
-            self.starved = self.bytes.try_reserve_exact(wanted - self.bytes.len()).is_err();
-            if !self.starved {
-                self.bytes.resize(wanted, 0);
-            }
+        // What there was no memory for last time says nothing about this time.
+        let more = wanted.saturating_sub(self.bytes.len());
+        self.starved = more > 0 && self.bytes.try_reserve_exact(more).is_err();
+        if more > 0 && !self.starved {
+            self.bytes.resize(wanted, 0);
         }
         &mut self.bytes[self.end..]
     }

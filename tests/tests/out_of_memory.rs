@@ -5,21 +5,48 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{ExchangeId, ExchangeOutput, Exchanges, HttpClientConfig, HttpServer, HttpServerConfig};
-use windlass::link::stdio::StdioServer;
-use windlass::model::{CallTool, CallToolParams, Implementation};
-use windlass::server::{Registry, ServerConfig};
-use windlass::{CallError, ConnId, Instant, Machine, Output, Seed};
+use windlass::link::http::{
+    ExchangeId, ExchangeOutput, Exchanges, HttpClient, HttpClientConfig, HttpServer, HttpServerConfig,
+};
+use windlass::link::stdio::{StdioClient, StdioServer};
+use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, Tool};
+use windlass::server::{Registry, ServerConfig, ServerEvent};
+use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Machine, Output, Seed};
 
 /// Memory of which there is no piece that is longer than this.
 struct Scarce;
 
 static LONGEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
+/// How many longer ones there are all the same before there is one that is not. After that there are others.
+static SPARED: AtomicUsize = AtomicUsize::new(NONE_SPARED);
+
+/// There is none, ever.
+const NONE_SPARED: usize = usize::MAX;
+
+impl Scarce {
+    fn lacks(size: usize) -> bool {
+        if size <= LONGEST.load(Ordering::Relaxed) {
+            return false;
+        }
+        match SPARED.load(Ordering::Relaxed) {
+            NONE_SPARED => true,
+            0 => {
+                LONGEST.store(usize::MAX, Ordering::Relaxed);
+                true
+            }
+            spared => {
+                SPARED.store(spared - 1, Ordering::Relaxed);
+                false
+            }
+        }
+    }
+}
+
 // SAFETY: it is the system's, or nothing.
 unsafe impl GlobalAlloc for Scarce {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() > LONGEST.load(Ordering::Relaxed) {
+        if Self::lacks(layout.size()) {
             return std::ptr::null_mut();
         }
         unsafe { System.alloc(layout) }
@@ -30,7 +57,7 @@ unsafe impl GlobalAlloc for Scarce {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if size > LONGEST.load(Ordering::Relaxed) {
+        if Self::lacks(size) {
             return std::ptr::null_mut();
         }
         unsafe { System.realloc(pointer, layout, size) }
@@ -41,6 +68,10 @@ unsafe impl GlobalAlloc for Scarce {
 static MEMORY: Scarce = Scarce;
 
 const NOW: Instant = Instant::ZERO;
+
+/// So late that what is idle has given its memory back.
+const LATER: Instant = Instant::from_micros(2_000_000);
+
 const DISCOVERED: &[u8] =
     br#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
@@ -71,6 +102,10 @@ fn outcome(client: &mut Exchanges<u32>) -> Result<usize, CallError> {
 /// Tests that are not alone would have each other's memory.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Gives a server what fits, until it takes no more or has all.
 fn feed<M: Machine>(machine: &mut M, conn: ConnId, mut bytes: &[u8], mut poll: impl FnMut(&mut M)) -> usize {
     while !bytes.is_empty() {
@@ -89,9 +124,13 @@ fn feed<M: Machine>(machine: &mut M, conn: ConnId, mut bytes: &[u8], mut poll: i
     bytes.len()
 }
 
+fn turn<M: Machine>(machine: &mut M, poll: impl FnOnce(&mut M)) {
+    poll(machine);
+}
+
 #[test]
 fn a_line_that_there_is_no_memory_for_is_refused_and_the_next_is_read() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = alone();
     let config = ServerConfig::new(Implementation::new("s", "1"));
     let mut server: StdioServer<(), ()> = StdioServer::new(config, Registry::new(), &Seed::from_number(1), NOW);
     let mut conn = None;
@@ -120,7 +159,7 @@ fn a_line_that_there_is_no_memory_for_is_refused_and_the_next_is_read() {
 
 #[test]
 fn a_request_that_there_is_no_memory_for_is_refused() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = alone();
     let config = ServerConfig::new(Implementation::new("s", "1"));
     let http = HttpServerConfig::on_loopback();
     let mut server: HttpServer<(), ()> = HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), NOW);
@@ -135,8 +174,7 @@ fn a_request_that_there_is_no_memory_for_is_refused() {
 
 #[test]
 fn an_answer_that_there_is_no_memory_for_fails_its_call() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-
+    let _alone = alone();
     let config = ClientConfig::new(Implementation::new("c", "1"));
     let http = HttpClientConfig::new("http://server/mcp").unwrap();
     let mut client: Exchanges<u32> = Exchanges::new(config, http, NOW);
@@ -173,5 +211,275 @@ fn an_answer_that_there_is_no_memory_for_fails_its_call() {
                 Err(other) => panic!("{content_type}: {other}"),
             }
         }
+    }
+}
+
+/// What is longer than this is so because of how much the peer says.
+const LONG: usize = 50_000;
+
+/// Has a conversation once for each long piece of memory that it takes, in which that one is not to be had and all others
+/// are. One message of it may fail for that, and none if nothing is lacking. Returns how many pieces there were, and how
+/// many messages failed.
+fn lacking_each_in_turn(mut conversation: impl FnMut(&dyn Fn(&mut dyn FnMut())) -> u32) -> (usize, usize) {
+    let mut failures = 0;
+    for spared in 0.. {
+        let left = std::cell::Cell::new(Some(spared));
+        // The test has memory of its own: only what is done in here lacks any.
+        let failed = conversation(&|machine| {
+            let Some(spared) = left.get() else { return machine() };
+            SPARED.store(spared, Ordering::Relaxed);
+            LONGEST.store(LONG, Ordering::Relaxed);
+            machine();
+            let lacked = LONGEST.swap(usize::MAX, Ordering::Relaxed) == usize::MAX;
+            left.set((!lacked).then(|| SPARED.load(Ordering::Relaxed)));
+            SPARED.store(NONE_SPARED, Ordering::Relaxed);
+        });
+        assert!(failed <= u32::from(left.get().is_none()), "without piece {spared}: {failed}");
+        failures += failed as usize;
+        if left.get().is_some() {
+            return (spared, failures);
+        }
+    }
+    unreachable!("a conversation has an end")
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+/// Requests of a client, with their methods: those with odd ids are long. Arguments of a tool are not: a handler has a copy of
+/// its own of them, and memory for what the program has is taken as everywhere in Rust.
+fn requests() -> Vec<(u32, &'static str, String)> {
+    let long = "x".repeat(300_000);
+    let more = [
+        ("tools/list", format!(r#""x":"{long}","#)),
+        ("tools/call", format!(r#""name":"echo","x":["{long}"],"#)),
+        ("no/such/method", format!(r#""x":"{long}","#)),
+        ("tools/call", format!(r#""name":"{long}","#)),
+    ];
+    let requests = more.into_iter().flat_map(|long| [long, ("tools/call", r#""name":"echo","#.to_owned())]);
+    let write = |(id, (method, more)): (u32, (&'static str, String))| {
+        let params = format!("{{{more}{META}}}");
+        (id, method, format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#))
+    };
+    (1..).zip(requests).map(write).collect()
+}
+
+/// Has a server do all that it can; handlers answer at once.
+macro_rules! work {
+    () => {
+        |server| loop {
+            match server.poll() {
+                Output::Event(ServerEvent::Invoke { reply, .. }) => {
+                    server.respond(reply, Ok(CallToolResult::text("echo").into()), NOW);
+                }
+                Output::Idle { .. } => return,
+                _ => {}
+            }
+        }
+    };
+}
+
+fn offering_echo() -> (ServerConfig, Registry<()>) {
+    let mut registry = Registry::new();
+    registry.add_tool(Tool::without_arguments("echo"), ());
+    (ServerConfig::new(Implementation::new("s", "1")), registry)
+}
+
+#[test]
+fn a_server_on_a_stream_goes_on_whichever_long_piece_of_memory_is_not_to_be_had() {
+    let _alone = alone();
+    let requests = requests();
+    // Whether it gives back what it has between two messages and asks for it anew, or keeps it.
+    for gives_back in [true, false] {
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let (config, registry) = offering_echo();
+            let mut server: StdioServer<(), ()> = StdioServer::new(config, registry, &Seed::from_number(1), NOW);
+            let Output::Open { conn, .. } = server.poll() else { panic!("it opens its stream first") };
+            let mut refused = 0;
+            for (id, _, request) in &requests {
+                let line = format!("{request}\n");
+                lacking(&mut || assert_eq!(feed(&mut server, conn, line.as_bytes(), work!()), 0));
+                let written = String::from_utf8(server.write_buf(conn).to_vec()).unwrap();
+                server.write_done(conn, written.len(), NOW);
+                assert_eq!(written.lines().count(), 1, "each is answered once: {written}");
+                assert!(written.contains(&format!(r#""id":{id},"#)), "{written}");
+                let lacked = written.contains("there was no memory");
+                assert!(!lacked || id % 2 == 1, "what is short is served: {written}");
+                refused += u32::from(lacked);
+                if gives_back {
+                    server.handle_timeout(LATER);
+                }
+            }
+            assert!(server.is_idle());
+            refused
+        });
+        assert!(failures == pieces && pieces >= if gives_back { 6 } else { 2 }, "{failures} of {pieces}");
+    }
+}
+
+#[test]
+fn a_server_of_many_goes_on_whichever_long_piece_of_memory_is_not_to_be_had() {
+    let _alone = alone();
+    let requests = requests();
+    for chunked in [false, true] {
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let (config, registry) = offering_echo();
+            let http = HttpServerConfig::on_loopback();
+            let mut server: HttpServer<(), ()> = HttpServer::new(config, http, registry, &Seed::from_number(1), NOW);
+            let mut refused = 0;
+            for (id, method, request) in &requests {
+                let conn = server.accept(NOW);
+                let name = if *method == "tools/call" { "Mcp-Name: echo\r\n" } else { "" };
+                let head = format!(
+                    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                     Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+                     Mcp-Method: {method}\r\n{name}"
+                );
+                let length = request.len();
+                let bytes = match chunked {
+                    true => format!("{head}Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{request}\r\n0\r\n\r\n"),
+                    false => format!("{head}Content-Length: {length}\r\n\r\n{request}"),
+                };
+                lacking(&mut || {
+                    feed(&mut server, conn, bytes.as_bytes(), work!());
+                });
+                let written = String::from_utf8(server.write_buf(conn).to_vec()).unwrap();
+                assert_eq!(written.matches("HTTP/1.1 ").count(), 1, "each is answered once: {written}");
+                let lacked = written.starts_with("HTTP/1.1 503 ");
+                assert!(!lacked || id % 2 == 1, "what is short is served: {written}");
+                assert!(lacked || written.contains(&format!(r#""id":{id},"#)), "{written}");
+                refused += u32::from(lacked);
+                server.write_done(conn, written.len(), NOW);
+                server.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, "the client is gone"), NOW);
+                turn(&mut server, work!());
+            }
+            assert!(server.is_idle());
+            refused
+        });
+        assert!(failures == pieces && pieces >= 4, "{failures} of {pieces}");
+    }
+}
+
+/// Has a client do all that it can; notes how calls end, and which streams are open.
+macro_rules! listen {
+    ($ended:ident, $open:ident) => {
+        |client| loop {
+            match client.poll() {
+                Output::Event(ClientEvent::Completed { outcome, .. }) => {
+                    $ended.push(outcome.map(|result| result.as_str().len()))
+                }
+                Output::Open { conn, .. } => $open.push(conn),
+                Output::Close(conn) => $open.retain(|open| *open != conn),
+                Output::Idle { .. } => return,
+                _ => {}
+            }
+        }
+    };
+}
+
+/// Answers to a call: those to every other one are long. Each is said in pieces.
+fn answers() -> Vec<String> {
+    let long = "x".repeat(300_000);
+    let results = [
+        format!(r#"{{"content":[],"x":"{long}"}}"#),
+        format!(r#"{{"content":[{{"type":"text","text":"{long}"}}]}}"#),
+        format!(r#"{{"resultType":"complete","content":[],"structuredContent":{{"x":["{long}"]}}}}"#),
+    ];
+    results.into_iter().flat_map(|long| [long, r#"{"content":[]}"#.to_owned()]).collect()
+}
+
+/// A call has ended, once: with this answer, or because it is too long for the memory that there is. Returns whether it failed.
+fn has_failed(ended: &mut Vec<Result<usize, CallError>>, answer: &str) -> bool {
+    let long = answer.len() > LONG;
+    assert_eq!(ended.len(), 1, "each ends once: {ended:?}");
+    match ended.pop() {
+        // An event that there is no memory for is too long for it, however short it is.
+        Some(Err(CallError::InvalidResponse(why)))
+            if long && (why.contains("no memory") || why.contains("too long")) =>
+        {
+            true
+        }
+        // Between values there may be ends of lines.
+        Some(Ok(length)) if (answer.len()..answer.len() + 100).contains(&length) => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_client_on_a_stream_goes_on_whichever_long_piece_of_memory_is_not_to_be_had() {
+    let _alone = alone();
+    let answers = answers();
+    // Whether it gives back what it has between two messages and asks for it anew, or keeps it.
+    for gives_back in [true, false] {
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let mut client: StdioClient<u32> = StdioClient::new(ClientConfig::new(Implementation::new("c", "1")), NOW);
+            let Output::Open { conn, .. } = client.poll() else { panic!("it opens its stream first") };
+            let (mut ended, mut open, mut failed) = (Vec::new(), vec![conn], 0);
+            feed(&mut client, conn, &[DISCOVERED, b"\n"].concat(), listen!(ended, open));
+            for (at, answer) in answers.iter().enumerate() {
+                client.call::<CallTool>(&CallToolParams::new("a"), &CallOptions::new(), 1, NOW).unwrap();
+                let written = client.write_buf(conn).len();
+                client.write_done(conn, written, NOW);
+                let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{answer}}}\n", at + 2);
+                lacking(&mut || assert_eq!(feed(&mut client, conn, line.as_bytes(), listen!(ended, open)), 0));
+                failed += u32::from(has_failed(&mut ended, answer));
+                if gives_back {
+                    client.handle_timeout(LATER);
+                }
+            }
+            assert!(client.is_idle() && open == [conn]);
+            failed
+        });
+        assert!(failures == pieces && pieces >= if gives_back { 6 } else { 2 }, "{failures} of {pieces}");
+    }
+}
+
+#[test]
+fn a_client_over_http_goes_on_whichever_long_piece_of_memory_is_not_to_be_had() {
+    let _alone = alone();
+    let answers = answers();
+    let response = |content_type: &str, body: &str| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {}", body.len());
+        format!("{head}\r\n\r\n{body}")
+    };
+    for (content_type, in_lines) in
+        [("application/json", false), ("text/event-stream", false), ("text/event-stream", true)]
+    {
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let http = HttpClientConfig::new("http://server/mcp").unwrap();
+            let config = ClientConfig::new(Implementation::new("c", "1"));
+            let mut client: HttpClient<u32> = HttpClient::new(config, http, NOW);
+            let (mut ended, mut open, mut failed) = (Vec::new(), Vec::new(), 0);
+            for at in 0..=answers.len() {
+                if at > 0 {
+                    client.call::<CallTool>(&CallToolParams::new("a"), &CallOptions::new(), 1, NOW).unwrap();
+                }
+                turn(&mut client, listen!(ended, open));
+                let conn =
+                    *open.iter().find(|conn| !client.write_buf(**conn).is_empty()).expect("it asks for something");
+                let written = client.write_buf(conn).len();
+                client.write_done(conn, written, NOW);
+                if at == 0 {
+                    let discovered = response("application/json", std::str::from_utf8(DISCOVERED).unwrap());
+                    feed(&mut client, conn, discovered.as_bytes(), listen!(ended, open));
+                    continue;
+                }
+                let message = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}}", at + 1, answers[at - 1]);
+                let body = match (content_type, in_lines) {
+                    ("application/json", _) => message,
+                    (_, false) => format!("data: {message}\n\n"),
+                    // Between two values there may be as many ends of lines as one likes.
+                    (_, true) => format!("data: {}\n\n", message.replace(':', ":\ndata: ").replace(',', "\ndata: ,")),
+                };
+                let bytes = response(content_type, &body);
+                lacking(&mut || {
+                    feed(&mut client, conn, bytes.as_bytes(), listen!(ended, open));
+                });
+                failed += u32::from(has_failed(&mut ended, &answers[at - 1]));
+            }
+            assert!(client.is_idle(), "{content_type}");
+            failed
+        });
+        // What is lacking where a read goes to is asked for again when the next one comes.
+        assert!(failures >= 3 && failures <= pieces, "{content_type}: {failures} of {pieces}");
     }
 }

@@ -5,13 +5,16 @@ mod common;
 use std::time::Duration;
 
 use windlass::client::{CallOptions, KeepAliveConfig};
-use windlass::model::{CallTool, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams, SubscriptionFilter};
+use windlass::model::{
+    CallTool, CallToolResult, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams, SubscriptionFilter, Tool,
+};
 use windlass::{CallError, CloseReason, SendError};
-use windlass_sim::{Script, SimClient};
+use windlass_sim::{Script, SimClient, SimServer, Weather, handler};
 
 use common::{
-    Sim, client_config, fresh_server_with, legacy, legacy_client, legacy_client_with, legacy_config,
-    legacy_server_with, modern, modern_client, modern_client_with, say, server_config, tell, tool,
+    META, Sim, client_config, fresh_server, fresh_server_with, legacy, legacy_client, legacy_client_with,
+    legacy_config, legacy_server_with, modern, modern_client, modern_client_with, registry, say, server_config, tell,
+    tool,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -128,6 +131,61 @@ fn progress_begins_anew_in_every_round_of_a_call() {
     tell(&mut sim, r#"{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","content":[]}}"#);
     assert!(sim.client.result::<CallTool>(call).is_some());
     finish(&mut sim);
+}
+
+#[test]
+fn progress_that_goes_back_or_stands_still_keeps_no_call_alive_and_is_not_told() {
+    for mut sim in [modern_client(), legacy_client("2025-11-25")] {
+        let options = CallOptions::new().progress().idle_timeout(10 * SECOND).total_timeout(60 * SECOND);
+        let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
+        sim.run_for(9 * SECOND);
+        progress(&mut sim, 2, 5);
+        for (at, said) in ["5", "5.0", "4.999", "0", "-1", "-1e9999", "null"].into_iter().enumerate() {
+            sim.run_for(SECOND);
+            let params = format!(r#"{{"progressToken":2,"progress":{said}}}"#);
+            tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#));
+            assert_eq!(sim.client.updates(call).len(), 1, "{}", sim.transcript());
+            assert_eq!(sim.client.counters().stray_progress, at as u64 + 1);
+        }
+        sim.run_for(3 * SECOND - Duration::from_micros(1));
+        assert!(sim.client.outcome(call).is_none(), "ten seconds after the last that was some");
+        sim.run_for(Duration::from_micros(1));
+        assert_eq!(sim.client.outcome(call), Some(&Err(CallError::TimedOut { after: 19 * SECOND })));
+        finish(&mut sim);
+    }
+}
+
+#[test]
+fn progress_that_goes_back_or_stands_still_is_not_sent() {
+    let mut registry = registry();
+    registry.add_tool(
+        Tool::without_arguments("wavering"),
+        handler(|context| {
+            for step in [1.0, 1.0, 0.5, f64::NAN, 2.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, 2.0, 2.5] {
+                context.progress(step, Some(3.0));
+            }
+            Ok(CallToolResult::text("done").into())
+        }),
+    );
+    let server = SimServer::new(server_config(), registry, 1);
+    let mut sim = Sim::with_scripted_client(1, Weather::calm(), server);
+    let steps = |sim: &Sim<Script, SimServer>, token: u64| {
+        let told = |line: &String| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            (line["params"]["progressToken"] == token).then(|| line["params"]["progress"].as_f64().unwrap())
+        };
+        sim.client.heard().iter().filter_map(told).collect::<Vec<_>>()
+    };
+    // Each request has a progress of its own.
+    for token in [7, 8] {
+        let meta = META.replacen('{', &format!(r#"{{"progressToken":{token},"#), 1);
+        let params = format!(r#"{{"name":"wavering",{meta}}}"#);
+        say(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{token},"method":"tools/call","params":{params}}}"#));
+        assert_eq!(steps(&sim, token), [1.0, 2.0, 2.5], "{}", sim.transcript());
+    }
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
 }
 
 #[test]
@@ -392,6 +450,162 @@ fn an_answer_of_a_client_without_an_outcome_fails_the_call_at_once() {
         sim.run_until_idle();
         sim.assert_nothing_left();
     }
+}
+
+#[test]
+fn only_the_exact_name_of_a_member_counts_in_what_clients_say() {
+    let mut sim = legacy_server_with("2025-11-25", server_config());
+    let echo = r#""method":"tools/call","params":{"name":"echo"}"#;
+    for (line, answer) in [
+        (r#"{"jsonrpc":"2.0","id":1,"Method":"ping"}"#.into(), Some(r#""id":1,"error":{"code":-32600"#)),
+        (r#"{"jsonrpc":"2.0","id":2,"method\u0000":"ping"}"#.into(), Some(r#""id":2,"error":{"code":-32600"#)),
+        (r#"{"Jsonrpc":"2.0","id":3,"method":"ping"}"#.into(), Some(r#""id":3,"error":{"code":-32600"#)),
+        // Without an id it is a notification, which nobody answers.
+        (r#"{"jsonrpc":"2.0","ID":4,"ıd":4,"method":"ping"}"#.into(), None),
+        // What has another name is not there twice, and does not take the place of the right one.
+        (format!(r#"{{"jsonrpc":"2.0","id":5,"ID":6,"Id":true,{echo}}}"#), Some(r#""id":5,"result":{"content""#)),
+        (format!(r#"{{"jsonrpc":"2.0","id":6,"METHOD":"ping",{echo}}}"#), Some(r#""id":6,"result":{"content""#)),
+        (format!(r#"{{"jsonrpc":"2.0","id":7,{echo},"Params":7,"paramſ":[]}}"#), Some(r#""id":7,"result":{"content""#)),
+        (legacy(8, "tools/call", r#""Name":"slow","name":"echo""#), Some(r#""id":8,"result":{"content""#)),
+        // An error is no answer to a client, but one in other letters is not even that.
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":9,{echo},"Result":{{}},"Error":{{}}}}"#),
+            Some(r#""id":9,"result":{"content""#),
+        ),
+        (echo.replace("params", "paramſ"), Some("-32602")),
+        (echo.replace("params", "PARAMS"), Some("-32602")),
+        (echo.replace("name", "Name"), Some("-32602")),
+        // The same name, written another way.
+        (r#"{"jsonrpc":"2.0","\u0069d":10,"\u006dethod":"ping"}"#.into(), Some(r#""id":10,"result":{}"#)),
+    ] {
+        let line = if line.starts_with('{') { line } else { format!(r#"{{"jsonrpc":"2.0","id":99,{line}}}"#) };
+        let before = sim.client.heard().len();
+        say(&mut sim, &line);
+        let heard = &sim.client.heard()[before..];
+        match answer {
+            Some(answer) => assert!(matches!(heard, [one] if one.contains(answer)), "{line}: {heard:?}"),
+            None => assert!(heard.is_empty(), "{line}: {heard:?}"),
+        }
+    }
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn only_the_exact_name_of_a_member_counts_in_what_servers_say() {
+    let mut sim = modern_client();
+    let neither = "the response has neither a result nor an error";
+    for (id, answer, outcome) in [
+        (2, r#""jsonrpc":"2.0","Result":{"content":[]}"#, Err(neither)),
+        (3, r#""jsonrpc":"2.0","reſult":{"content":[]}"#, Err(neither)),
+        (4, r#""jsonrpc":"2.0","Error":{"code":1,"message":"m"}"#, Err(neither)),
+        (5, r#""JSONRPC":"2.0","result":{"content":[]}"#, Err(r#""jsonrpc" is not "2.0""#)),
+        (6, r#""jsonrpc":"2.0","result":{"content":[]},"Error":{"code":1,"message":"m"},"reſult":7,"ID":7"#, Ok(())),
+        // In other letters it does not ask for anything.
+        (7, r#""jsonrpc":"2.0","result":{"ResultType":"input_required","content":[]}"#, Ok(())),
+        (8, r#""jsonrpc":"2.0","\u0072esult":{"content":[]}"#, Ok(())),
+    ] {
+        let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+        sim.settle();
+        // Whose id has another name, its answer is nobody's.
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","ID":{id},"İd":{id},"result":{{"content":[]}}}}"#));
+        assert!(sim.client.outcome(call).is_none(), "{}", sim.transcript());
+        tell(&mut sim, &format!(r#"{{"id":{id},{answer}}}"#));
+        match (outcome, sim.client.outcome(call)) {
+            (Ok(()), Some(Ok(_))) => {}
+            (Err(says), Some(Err(CallError::InvalidResponse(detail)))) => assert!(detail.contains(says), "{detail}"),
+            (_, other) => panic!("{answer}: {other:?}"),
+        }
+    }
+    finish(&mut sim);
+}
+
+/// Numbers that no integer of 64 bits is, or not as they are written: some readers would take them for others.
+const NO_INTEGERS: [&str; 14] = [
+    "18446744073709551616",
+    "18446744073709551615",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "-0",
+    "0.0",
+    "-0.0",
+    "1e2",
+    "1E+2",
+    "2.0",
+    "20e-1",
+    "1e9999",
+    "-1e9999",
+    "99999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999",
+];
+
+#[test]
+fn an_id_that_no_integer_is_is_refused_and_the_next_request_is_answered() {
+    for (mut sim, no_id) in [
+        (fresh_server(), r#"{"jsonrpc":"2.0","error":"#),
+        (legacy_server_with("2025-06-18", server_config()), r#"{"jsonrpc":"2.0","id":null,"error":"#),
+    ] {
+        for id in NO_INTEGERS {
+            let before = sim.client.heard().len();
+            say(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+            say(&mut sim, &legacy(1, "ping", ""));
+            let heard = &sim.client.heard()[before..];
+            assert_eq!(heard.len(), 2, "{id}: {heard:?}");
+            assert!(heard[0].starts_with(no_id) && heard[0].contains(r#""code":-32600"#), "{id}: {heard:?}");
+            assert_eq!(heard[1], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "{id}");
+        }
+        // The ends of what an integer is come back as they came; what is no number at all is no JSON.
+        for (id, answer) in [
+            ("9223372036854775807", r#""id":9223372036854775807,"result""#),
+            ("-9223372036854775808", r#""id":-9223372036854775808,"result""#),
+            ("0", r#""id":0,"result""#),
+            ("01", r#""code":-32700"#),
+            ("+1", r#""code":-32700"#),
+            ("0x1", r#""code":-32700"#),
+            ("NaN", r#""code":-32700"#),
+        ] {
+            say(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+            let heard = sim.client.heard().last().unwrap();
+            assert!(heard.contains(answer), "{id}: {heard}");
+        }
+        sim.client.end();
+        sim.run_until_idle();
+        sim.assert_nothing_left();
+    }
+}
+
+#[test]
+fn an_id_that_no_integer_is_is_the_id_of_no_call() {
+    let mut sim = modern_client();
+    let call = sim.client.call::<CallTool>(&tool("a")).unwrap();
+    sim.settle();
+    // The last is 2 in arithmetic that overflows.
+    for id in NO_INTEGERS.into_iter().chain(["2e0", "18446744073709551618"]) {
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#));
+        let token = format!(r#"{{"progressToken":{id},"progress":1}}"#);
+        tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{token}}}"#));
+        assert!(sim.client.outcome(call).is_none() && sim.client.updates(call).is_empty(), "{}", sim.transcript());
+    }
+    let counters = sim.client.counters();
+    assert_eq!((counters.malformed, counters.unknown_answers, counters.stray_progress), (16, 0, 16));
+    tell(&mut sim, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#);
+    assert!(sim.client.result::<CallTool>(call).is_some(), "{}", sim.transcript());
+    finish(&mut sim);
+
+    let mut sim = legacy_server_with("2025-11-25", server_config());
+    say(&mut sim, &legacy(2, "tools/call", r#""name":"slow""#));
+    for id in NO_INTEGERS.into_iter().chain(["2e0", "18446744073709551618"]) {
+        say(
+            &mut sim,
+            &format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#),
+        );
+    }
+    assert!(sim.server.cancelled().is_empty(), "{}", sim.transcript());
+    sim.run_for(60 * SECOND);
+    assert!(sim.client.heard().last().unwrap().contains("at last"));
+    sim.client.end();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
 }
 
 #[test]

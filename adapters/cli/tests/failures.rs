@@ -4,9 +4,12 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use common::{RUNTIMES, windlass, with_demo};
+use common::{RUNTIMES, Run, windlass, with_demo};
 
 #[test]
 fn wrong_usage_is_1() {
@@ -131,5 +134,78 @@ fn all_pages_together_have_the_time_of_the_command() {
         let words = ["list", "--era", "legacy", "--timeout", "1", "--runtime", runtime, "--", "sh", "-c", server];
         let run = windlass(&words).expect(4);
         assert!(run.stderr.contains("the whole command") && run.stdout.is_empty(), "{run:?}");
+    }
+}
+
+/// A server with more tools than a pipe holds. It says which process it is, and that it was told of the end of its input.
+const LONG_LIST: &str = r#"
+    echo "busy $$" >&2
+    read initialize
+    echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"long","version":"1"}}}'
+    read initialized
+    read list
+    printf '{"jsonrpc":"2.0","id":2,"result":{"tools":['
+    awk 'BEGIN { for (i = 0; i < 4000; i++) printf "{\"name\":\"tool-%d\",\"description\":\"one of so many that nobody reads all of them\",\"inputSchema\":{\"type\":\"object\"}},", i }'
+    echo '{"name":"last","inputSchema":{"type":"object"}}]}}'
+    while read line; do :; done
+    echo "end of input" >&2
+"#;
+
+/// Runs the command with a standard output of which somebody reads this many lines before going away.
+fn read_by(lines: usize, words: &[&str]) -> Run {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(words).stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut process = match lines {
+        // Nobody is there from the first word on.
+        0 => {
+            drop(ours);
+            command.stdout(OwnedFd::from(theirs)).spawn().unwrap()
+        }
+        _ => command.stdout(Stdio::piped()).spawn().unwrap(),
+    };
+    let stdout = process.stdout.take().map(|stdout| BufReader::new(stdout).lines().take(lines));
+    let stdout = stdout.into_iter().flatten().map(Result::unwrap).collect::<Vec<_>>().join("\n");
+    let output = process.wait_with_output().unwrap();
+    Run { code: output.status.code(), stdout, stderr: String::from_utf8(output.stderr).unwrap() }
+}
+
+#[test]
+fn whoever_stops_reading_has_seen_enough() {
+    for runtime in RUNTIMES {
+        for (lines, json) in [(1, &[][..]), (0, &[]), (0, &["--json"])] {
+            let words =
+                [&["list", "--era", "legacy", "--runtime", runtime], json, &["--", "sh", "-c", LONG_LIST]].concat();
+            let run = read_by(lines, &words).expect(0);
+            // Nothing but what the server says: no complaint of the command's, and none of Rust's.
+            let (busy, rest) = run.stderr.split_once('\n').unwrap();
+            assert_eq!(rest, "end of input\n", "{runtime}: {run:?}");
+            assert_eq!(run.stdout, if lines == 0 { "" } else { "long 1, protocol 2025-11-25 (legacy)" });
+            let process = busy.strip_prefix("busy ").unwrap();
+            let is_alive = Command::new("kill").args(["-0", process]).stderr(Stdio::null()).status().unwrap().success();
+            assert!(!is_alive, "{runtime}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn what_came_of_it_is_told_by_the_exit_code_though_nobody_reads() {
+    let demo = [env!("CARGO_BIN_EXE_windlass"), "serve"];
+    for runtime in RUNTIMES {
+        for (words, code) in [
+            (&["ping"][..], 0),
+            (&["call", "echo", "text=ahoy"], 0),
+            (&["call", "countdown", "steps=0"], 5),
+            (&["call", "nothing", "a=1", "--json"], 5),
+        ] {
+            let run = read_by(0, &[words, &["--runtime", runtime, "--"], &demo].concat()).expect(code);
+            assert!(!run.stderr.contains("panicked") && !run.stderr.contains("pipe"), "{runtime}: {run:?}");
+        }
+        // The tour is many words, each of which may be the first that nobody reads.
+        let run = read_by(0, &["--runtime", runtime]).expect(0);
+        assert!(!run.stderr.contains("panicked") && !run.stderr.contains("pipe"), "{runtime}: {run:?}");
+    }
+    for words in ["help", "--version"] {
+        assert_eq!(read_by(0, &[words]).expect(0).stderr, "");
     }
 }

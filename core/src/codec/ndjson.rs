@@ -224,6 +224,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_line_is_searched_once_however_it_arrives() {
+        let mut line = alloc::format!("{{\"a\":\"{}\"}}\n", "x".repeat(5000)).into_bytes();
+        let mut decoder = LineDecoder::new(line.len());
+        for end in 1..line.len() {
+            assert_eq!(decoder.next(&line[..end]), (0, None));
+            // The next search begins here. What lies before is not looked at again: a newline there is not found.
+            assert_eq!(decoder.scanned, end);
+            if end > 1 {
+                line[end - 1] = b'\n';
+            }
+        }
+        assert_eq!(decoder.next(&line), (line.len(), Some(Frame::Line(0..1))), "the rest is white space by now");
+        assert_eq!(decoder.scanned, 0);
+        // What is too long to keep is done with as it comes, so that nobody can look at it again.
+        let mut decoder = LineDecoder::new(10);
+        assert_eq!(decoder.next(&[b'x'; 11]), (0, None));
+        assert_eq!(decoder.next(&[b'x'; 12]), (12, None));
+        for _ in 0..5000 {
+            assert_eq!((decoder.next(b"x"), decoder.scanned), ((1, None), 0));
+        }
+        assert!(matches!(decoder.next(b"\n"), (1, Some(Frame::Oversized(oversized))) if oversized.length == 5012));
+    }
+
     quickcheck! {
         fn chunking_changes_nothing(input: Vec<u8>, cuts: Vec<usize>) -> bool {
             // Newlines are rare in random bytes, so some are sown.

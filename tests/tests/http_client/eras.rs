@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use windlass::client::Negotiation;
+use windlass::client::{CallOptions, Negotiation};
 use windlass::model::{ListTools, PaginatedParams, ProtocolVersion};
 
-use crate::talk::{Talk, config, http, initialize_result};
+use crate::talk::{Request, Talk, config, http, initialize_result};
 
 /// The client falls back to `initialize` in the same words.
 #[track_caller]
@@ -247,4 +247,58 @@ fn a_server_that_refuses_initialize_in_words() {
     talk.plain(&get, 405, "");
     talk.tells("! closed: the server refused the handshake: no more sessions (code -32600)");
     talk.nothing_left();
+}
+
+/// A client of the oldest transport that is ready, and its stream.
+fn at_the_oldest() -> (Talk, Request) {
+    let (mut talk, get) = Talk::at_the_oldest(config());
+    talk.stream(&get);
+    talk.begins_at_the_oldest(&get, "/messages");
+    (talk, get)
+}
+
+#[test]
+fn a_request_of_the_oldest_transport_that_was_taken_waits_for_its_answer_on_the_stream() {
+    let (mut talk, get) = at_the_oldest();
+    let options = CallOptions::new().idle_timeout(Duration::from_secs(300));
+    let (number, _) = talk.call_with::<ListTools>(&PaginatedParams::new(), &options);
+    let list = talk.request();
+    // The server has taken it, and does not come to the end of saying so.
+    talk.raw(list.conn, b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nAcce");
+    talk.pass(Duration::from_secs(29));
+    assert!(talk.is_open(list.conn));
+    talk.pass(Duration::from_secs(1));
+    assert!(!talk.is_open(list.conn), "nobody waits for the rest:\n{}", talk.transcript);
+    assert!(!talk.outcomes.contains_key(&number), "the call is none the worse:\n{}", talk.transcript);
+    talk.event(&get, &list.result(r#"{"tools":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+
+    // One that the server never said it has taken has failed by then.
+    let (mut talk, _get) = at_the_oldest();
+    let (number, _) = talk.call_with::<ListTools>(&PaginatedParams::new(), &options);
+    let list = talk.request();
+    talk.pass(Duration::from_secs(30));
+    assert!(talk.failed(number).contains("did not answer within 30s"), "{}", talk.failed(number));
+    assert!(!talk.is_open(list.conn));
+    talk.close_down();
+}
+
+#[test]
+fn a_handshake_whose_time_is_up_while_the_oldest_transport_is_tried_is_over() {
+    let mut config = config();
+    config.handshake_timeout = Duration::from_secs(5);
+    // Whether or not the stream has begun.
+    for begins in [false, true] {
+        let (mut talk, get) = Talk::at_the_oldest(config.clone());
+        if begins {
+            talk.stream(&get);
+        }
+        talk.pass(Duration::from_secs(5) - Duration::from_micros(1));
+        assert!(talk.is_open(get.conn) && !talk.transcript.contains("closed"), "{}", talk.transcript);
+        talk.pass(Duration::from_micros(1));
+        talk.tells("! closed: the server did not answer the handshake within 5s");
+        assert!(!talk.is_open(get.conn));
+        talk.nothing_left();
+    }
 }

@@ -73,6 +73,54 @@ fn bodies_that_are_no_answer() {
     fails(|talk, request| talk.json(request, 200, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), "no response received");
 }
 
+/// Nothing is ever unpacked, so that nothing that is small on its way becomes huge. What is in the body would be an answer
+/// if nobody had said that it is packed.
+#[test]
+fn an_answer_that_is_packed_fails_its_call_and_says_so() {
+    let says = |content_type: &str, coding: &str| {
+        format!(
+            "the answer is {content_type} encoded by {coding}, which was not asked for, neither JSON nor a stream of events"
+        )
+    };
+    let (json, events) = ("application/json", "text/event-stream");
+    for coding in ["gzip", "GZIP", "br", "zstd", "deflate", "x-unheard-of", "gzip, gzip, gzip", "identity, gzip"] {
+        let head = |content_type: &str| format!("Content-Type: {content_type}\r\nContent-Encoding: {coding}\r\n");
+        fails(
+            |talk, request| talk.say(request, 200, &head(json), Some(&request.result(r#"{"content":[]}"#))),
+            &says(json, coding),
+        );
+        let event = |request: &Request| format!("data: {}\n\n", request.result(r#"{"content":[]}"#));
+        fails(|talk, request| talk.say(request, 200, &head(events), Some(&event(request))), &says(events, coding));
+        // A stream without an end: what has come of it after a while has to do.
+        fails(
+            |talk, request| {
+                talk.say(request, 200, &head(events), None);
+                talk.lines(request, &event(request));
+                assert!(talk.outcomes.is_empty(), "what it says is not taken for what it is");
+                talk.pass(Duration::from_secs(5));
+            },
+            &says(events, coding),
+        );
+    }
+    // A thousand codings are told as what they are, in few words.
+    let many = format!("Content-Type: {json}\r\nContent-Encoding: {}\r\n", vec!["gzip"; 1000].join(","));
+    fails(
+        |talk, request| talk.say(request, 200, &many, Some("x")),
+        "the answer is application/json encoded by gzip,gzip,",
+    );
+    // One that changes nothing is none.
+    let mut talk = Talk::modern();
+    for content_type in [json, events] {
+        let (number, request) = call(&mut talk);
+        let head = format!("Content-Type: {content_type}\r\nContent-Encoding: Identity\r\n");
+        let answer = request.result(r#"{"content":[]}"#);
+        let answer = if content_type == events { format!("data: {answer}\n\n") } else { answer };
+        talk.say(&request, 200, &head, Some(&answer));
+        assert!(talk.outcome(number).is_ok());
+    }
+    talk.close_down();
+}
+
 #[test]
 fn answers_without_an_outcome() {
     let neither = |request: &Request| format!(r#"{{"jsonrpc":"2.0","id":{}}}"#, request.id());

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quickcheck::{Arbitrary, Gen, QuickCheck};
+use windlass::Instant;
 use windlass::client::{CallId, CallOptions};
 use windlass::codec::http1::Headers;
 use windlass::model::{
@@ -150,7 +151,8 @@ fn serve(talk: &mut Talk, open: &mut Vec<Request>, which: u8, deed: &Deed) {
     }
 }
 
-fn run(legacy: bool, steps: &[Step]) -> bool {
+/// The time of every step is what `clock` makes of the latest that there was.
+fn run(legacy: bool, steps: &[Step], mut clock: impl FnMut(Instant) -> Instant) -> Talk {
     let mut config = config();
     config.capabilities = ClientCapabilities::new().with_roots(true);
     let mut http = http();
@@ -162,7 +164,9 @@ fn run(legacy: bool, steps: &[Step]) -> bool {
     };
     let (mut open, mut calls, mut accepted): (Vec<Request>, Vec<CallId>, Vec<u32>) = Default::default();
     let mut token = 1000;
+    let mut latest = talk.now;
     for step in steps {
+        talk.now = clock(latest);
         match step {
             Step::Call(which) => {
                 let options = CallOptions::new();
@@ -213,17 +217,16 @@ fn run(legacy: bool, steps: &[Step]) -> bool {
             Step::Unreachable(unreachable) => talk.unreachable = *unreachable,
             Step::Close => talk.close(),
         }
+        latest = latest.max(talk.now);
     }
+    talk.now = latest;
     talk.close();
     talk.pass(Duration::from_secs(10));
     talk.nothing_left();
-    for (phrase, seen) in PHRASES.iter().zip(&SEEN) {
-        seen.fetch_add(usize::from(talk.transcript.contains(phrase)), Ordering::Relaxed);
-    }
     for number in accepted {
         assert!(talk.outcomes.contains_key(&number), "call {number} is open:\n{}", talk.transcript);
     }
-    true
+    talk
 }
 
 /// What must have been said at least once for the test to mean anything.
@@ -243,10 +246,27 @@ static SEEN: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
 #[test]
 fn anything_at_any_time() {
     fn property(legacy: bool, steps: Vec<Step>) -> bool {
-        run(legacy, &steps)
+        let talk = run(legacy, &steps, |latest| latest);
+        for (phrase, seen) in PHRASES.iter().zip(&SEEN) {
+            seen.fetch_add(usize::from(talk.transcript.contains(phrase)), Ordering::Relaxed);
+        }
+        true
     }
     QuickCheck::new().tests(1000).quickcheck(property as fn(bool, Vec<Step>) -> bool);
     for (phrase, seen) in PHRASES.iter().zip(&SEEN) {
         assert!(seen.load(Ordering::Relaxed) > 0, "nobody ever said {phrase:?}");
     }
+}
+
+#[test]
+fn anything_on_a_clock_that_jumps_to_and_fro() {
+    fn property(legacy: bool, steps: Vec<Step>, jumps: Vec<u64>) -> bool {
+        let mut jumps = jumps.into_iter();
+        run(legacy, &steps, |latest| {
+            let jump = jumps.next().filter(|jump| jump % 2 == 0);
+            jump.map_or(latest, |jump| Instant::from_micros(jump % (latest.as_micros() + 1)))
+        });
+        true
+    }
+    QuickCheck::new().tests(500).quickcheck(property as fn(bool, Vec<Step>, Vec<u64>) -> bool);
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use windlass::{Instant, Machine, Output};
+use windlass_sim::Random;
 
-use crate::guest::{House, get, ids, messages, modern, post, session, status};
+use crate::guest::{House, get, header, ids, initialize, messages, modern, post, session, status};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"slow","arguments":{}}}"#;
@@ -128,4 +129,69 @@ fn a_reader_that_never_catches_up_is_kept_and_loses_nothing() {
         .collect();
     assert!(steps.iter().copied().eq((1..=3000).map(f64::from)), "{} steps", steps.len());
     assert!(all.contains(r#""id":2,"result""#) && all.ends_with("0\r\n\r\n"));
+}
+
+#[test]
+fn nothing_lasts_for_ever_on_a_clock_that_jumps_to_and_fro() {
+    let (mut answered, mut expired) = (0, 0);
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let mut house = House::with(|config| config.session_idle = MINUTE);
+        let (mut latest, mut conns, mut sessions) = (house.now, Vec::new(), Vec::new());
+        for _ in 0..100 {
+            latest = latest.max(house.now) + Duration::from_millis(random.between(0, 5000));
+            house.now = match random.one_in(2) {
+                true => Instant::from_micros(random.between(0, latest.as_micros())),
+                false => latest,
+            };
+            match random.between(0, 9) {
+                0 => answered += usize::from(house.call("echo").starts_with("HTTP/1.1 200 ")),
+                1 | 2 => {
+                    let conn = house.connect();
+                    let (headers, call) = modern(1, "tools/call", r#""name":"slow","arguments":{}"#);
+                    let request = post(&headers, &call);
+                    // Some never come to the end of what they ask for.
+                    let end = if random.one_in(2) { request.len() } else { request.len() / 2 };
+                    house.write(conn, &request.as_bytes()[..end]);
+                    conns.push(conn);
+                }
+                3 => {
+                    let begun = house.post("", &initialize("2025-11-25"));
+                    sessions.extend(header(&begun, "Mcp-Session-Id"));
+                }
+                4 if !sessions.is_empty() => {
+                    let conn = house.connect();
+                    let id = random.choose(&sessions);
+                    let request = if random.one_in(2) { get(id, "") } else { post(&session(id), CALL) };
+                    house.write(conn, request.as_bytes());
+                    conns.push(conn);
+                }
+                5 if !house.slow.is_empty() => house.answer_slow(),
+                6 if !conns.is_empty() => {
+                    let at = random.between(0, conns.len() as u64 - 1) as usize;
+                    house.hang_up(conns.swap_remove(at));
+                }
+                7 if !house.slow.is_empty() => {
+                    let key = random.choose(&house.slow).key();
+                    house.server.progress(key, latest.as_micros() as f64, None, None);
+                    house.settle();
+                }
+                _ => house.wait(Duration::from_millis(random.between(0, 2000))),
+            }
+        }
+        // Once everything is answered and everybody is gone, all that had a deadline comes to its end.
+        house.now = latest.max(house.now);
+        while !house.slow.is_empty() {
+            house.answer_slow();
+        }
+        for conn in conns {
+            house.hang_up(conn);
+        }
+        expired += house.server.sessions();
+        house.wait(Duration::ZERO);
+        live(&mut house, 60 * MINUTE);
+        assert_eq!((house.server.sessions(), deadline(&mut house)), (0, None), "seed {seed}");
+        assert!(house.server.is_idle(), "seed {seed}");
+    }
+    assert!(answered > 100 && expired > 100, "{answered} {expired}");
 }

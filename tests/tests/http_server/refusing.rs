@@ -47,6 +47,66 @@ fn a_request_with_too_many_values_is_refused_and_the_next_is_served() {
 }
 
 #[test]
+fn only_the_exact_name_of_a_member_counts() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"echo""#);
+    let session = format!("Mcp-Session-Id: {}\r\n", house.initialize("2025-11-25"));
+    let legacy = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}"#;
+    for (name, other, modern, of_a_session) in [
+        ("jsonrpc", "JsonRpc", (400, "-32600"), (400, "-32600")),
+        ("method", "Method", (400, "-32600"), (400, "-32600")),
+        ("params", "paramſ", (400, "-32602"), (200, "-32602")),
+        ("name", "Name", (200, "-32602"), (200, "-32602")),
+        // Without an id it is a notification, which nobody answers.
+        ("id", "ID", (202, ""), (202, "")),
+        ("id", "ıd", (202, ""), (202, "")),
+    ] {
+        let (name, other) = (format!("\"{name}\":"), format!("\"{other}\":"));
+        for (headers, request, (expected, says)) in [(&headers, &request[..], modern), (&session, legacy, of_a_session)]
+        {
+            let answer = house.post(headers, &request.replacen(&name, &other, 1));
+            assert_eq!(status(&answer), expected, "{other} {answer}");
+            assert!(body(&answer).contains(says), "{other} {answer}");
+        }
+    }
+    // What has another name is not there twice, and does not take the place of the right one.
+    let more = r#""ID":2,"METHOD":"ping","Params":{"name":"slow"},"paramſ":7,"Result":{},"Error":7,"id":"#;
+    for (headers, request) in [(&headers, &request[..]), (&session, legacy)] {
+        let answer = house.post(headers, &request.replacen("\"id\":", more, 1));
+        assert_eq!(status(&answer), 200, "{answer}");
+        assert!(body(&answer).contains(r#""id":1,"result""#) && body(&answer).contains("echo"), "{answer}");
+    }
+    assert!(house.slow.is_empty() && house.server.is_idle());
+}
+
+#[test]
+fn an_id_that_no_integer_is_is_refused_and_the_next_is_served() {
+    let mut house = House::new();
+    let (headers, request) = modern(1, "tools/call", r#""name":"echo""#);
+    let session = format!("Mcp-Session-Id: {}\r\n", house.initialize("2025-11-25"));
+    let legacy = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}"#;
+    let huge = "9".repeat(400);
+    for (headers, request) in [(&headers, &request[..]), (&session, legacy)] {
+        let conn = house.connect();
+        let mut asking = |id: &str| {
+            let request = request.replacen("\"id\":1", &format!("\"id\":{id}"), 1);
+            house.write(conn, post(headers, &request).as_bytes());
+            house.read(conn)
+        };
+        for id in ["18446744073709551616", "9223372036854775808", "-0", "1.0", "1e0", "1e2", "1e9999", &huge] {
+            let answer = asking(id);
+            assert_eq!(status(&answer), 400, "{id}: {answer}");
+            assert!(body(&answer).contains("-32600") && !body(&answer).contains(r#""id":1"#), "{id}: {answer}");
+            // On the same connection.
+            let answer = asking("9223372036854775807");
+            assert_eq!(status(&answer), 200, "{id}: {answer}");
+            assert!(body(&answer).contains(r#""id":9223372036854775807,"result""#), "{id}: {answer}");
+        }
+    }
+    assert!(house.server.is_idle());
+}
+
+#[test]
 fn whoever_was_refused_and_leaves_takes_nobody_along() {
     for mut house in [House::new(), streaming()] {
         let refused = house.connect();
