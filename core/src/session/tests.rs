@@ -7,6 +7,7 @@ use super::incoming::NotBegun;
 use super::*;
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::limits::Limits;
+use crate::observer::{Observed, Outcome};
 use crate::model::{CallTool, EmptyParams, Initialized};
 
 type Own = Session<&'static str, u8>;
