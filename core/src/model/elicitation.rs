@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -233,6 +234,29 @@ open_enum! {
 json_map! {
     /// What the user filled into a form: strings, numbers, booleans and (2025-11-25) arrays of strings.
     pub struct ElicitContent;
+}
+
+impl ElicitContent {
+    /// What was chosen in a field that offers several. A client of 2025-06-18, which has no such field, is asked for text
+    /// with commas in its place.
+    ///
+    /// ```
+    /// use windlass::model::ElicitContent;
+    ///
+    /// let mut content = ElicitContent::new();
+    /// content.insert("sizes", &["s", "m"])?;
+    /// content.insert("colours", "r, g")?;
+    /// assert_eq!(content.choices("sizes"), ["s", "m"]);
+    /// assert_eq!(content.choices("colours"), ["r", "g"]);
+    /// assert!(content.choices("shapes").is_empty());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn choices(&self, name: &str) -> Vec<String> {
+        let text = || self.get::<String>(name).unwrap_or_default();
+        self.get::<Vec<String>>(name).unwrap_or_else(|| {
+            text().split(',').map(str::trim).filter(|choice| !choice.is_empty()).map(String::from).collect()
+        })
+    }
 }
 
 /// Which elicitation is done (2025-11-25 only).

@@ -46,6 +46,7 @@ mod subscriptions;
 mod tools;
 mod uri_template;
 mod version;
+mod within;
 
 pub use annotations::{Annotations, Role};
 pub use caching::CacheScope;
@@ -106,3 +107,4 @@ pub use subscriptions::{
 pub use tools::{ListTools, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution, ToolListChanged};
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};
+pub(crate) use within::Within;

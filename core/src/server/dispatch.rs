@@ -17,7 +17,7 @@ use crate::model::{
     Cancelled, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, Readable, RequestMeta, ServerCapabilities,
-    SetLevelParams, SubscribeParams, key,
+    SetLevelParams, SubscribeParams, Within, key,
 };
 use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
@@ -49,7 +49,7 @@ impl<T, H: Clone> Server<T, H> {
         let meta = params.meta()?;
         let progress_token = meta.progress_token.and_then(Id::from_text);
         let request = |caller: Option<&Arc<Caller>>, log_level| ServerRequest {
-            modern: caller.is_some_and(|caller| caller.version.era() == Era::Modern),
+            version: caller.map(|caller| caller.version),
             progress_token,
             last_progress: f64::NEG_INFINITY,
             log_level,
@@ -156,7 +156,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Answers a request with a complete result.
     pub(super) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R) {
-        let modern = self.session.request(key).is_some_and(|request| request.data.modern);
+        let modern = self.is_modern(key);
         let splice = if modern {
             Splice { members: br#""resultType":"complete""#, meta: &self.offer.result_meta }
         } else {
@@ -192,6 +192,7 @@ impl<T, H: Clone> Server<T, H> {
             .unwrap_or(ProtocolVersion::LATEST_LEGACY);
         let mut result = InitializeResult::new(version, self.capabilities(), self.offer.config.info.clone());
         result.instructions = self.offer.config.instructions.clone();
+        result.keep_within(version);
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
@@ -219,7 +220,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn is_modern(&self, key: RequestKey) -> bool {
-        self.session.request(key).is_some_and(|request| request.data.modern)
+        self.session.request(key).is_some_and(|request| request.data.is_modern())
     }
 
     /// A client's notification. Nothing is ever answered to one.
@@ -297,7 +298,11 @@ macro_rules! listings {
                 fn $function(&mut self, key: RequestKey, params: &Params<'_>) -> Result<(), RpcError> {
                     let cursor = params.cursor()?;
                     let (page, next) = self.offer.registry.$table.page(cursor.as_deref(), self.offer.config.page_size)?;
-                    let mut result = $result::new(page.into_iter().map($entry).collect::<Vec<_>>());
+                    let mut page = page.into_iter().map($entry).collect::<Vec<_>>();
+                    if let Some(version) = self.version_of(key) {
+                        page.keep_within(version);
+                    }
+                    let mut result = $result::new(page);
                     result.next_cursor = next;
                     if self.is_modern(key) {
                         result.ttl_ms = Some(self.ttl_ms());

@@ -25,14 +25,15 @@ use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
     CallToolResult, ClientCapabilities, CompleteParams, CompleteResult, ElicitParams, Era, InputRequest, InputRequests,
     InputRequiredResult, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken, ProtocolVersion,
-    SubscriptionFilter,
+    SubscriptionFilter, Within,
 };
 use crate::session::{RequestKey, Route, Timing};
 use crate::time::Instant;
 
 /// What a server knows of an open request.
 pub(crate) struct ServerRequest {
-    pub(super) modern: bool,
+    /// The revision that it is answered in; none before a legacy client has introduced itself.
+    pub(super) version: Option<ProtocolVersion>,
     pub(super) progress_token: Option<ProgressToken>,
     pub(super) last_progress: f64,
     pub(super) log_level: Option<LoggingLevel>,
@@ -58,6 +59,10 @@ struct FromBefore {
 }
 
 impl ServerRequest {
+    pub(super) fn is_modern(&self) -> bool {
+        self.version.is_some_and(|version| version.era() == Era::Modern)
+    }
+
     pub(super) fn is_subscription(&self) -> bool {
         matches!(self.kind, Kind::Subscription(_))
     }
@@ -202,25 +207,21 @@ impl<T, H: Clone> Server<T, H> {
     /// A handler is done. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         let ReplyTo(key) = reply;
+        let Some(version) = self.version_of(key) else { return };
         match outcome {
             Ok(Reply::Tool(mut result)) => {
-                if !self.any_structured_content(key) {
-                    // Before 2026-07-28 structured content is an object; the text block says the same.
-                    result.structured_content =
-                        result.structured_content.filter(|content| content.as_str().starts_with('{'));
-                }
+                result.keep_within(version);
                 self.answer(key, &result);
             }
-            Ok(Reply::Prompt(result)) => self.answer(key, &result),
+            Ok(Reply::Prompt(mut result)) => {
+                result.keep_within(version);
+                self.answer(key, &result);
+            }
             Ok(Reply::Completion(result)) => self.answer(key, &result),
             Ok(Reply::Resource(mut result)) => {
-                if self.session.request(key).is_some_and(|request| request.data.modern) {
-                    result.ttl_ms.get_or_insert(self.ttl_ms());
-                    result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
-                } else {
-                    result.ttl_ms = None;
-                    result.cache_scope = None;
-                }
+                result.ttl_ms.get_or_insert(self.ttl_ms());
+                result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
+                result.keep_within(version);
                 self.answer(key, &result);
             }
             Ok(Reply::InputRequired(needs)) => self.input_required(key, needs, now),
@@ -228,8 +229,9 @@ impl<T, H: Clone> Server<T, H> {
         }
     }
 
-    fn any_structured_content(&self, key: RequestKey) -> bool {
-        self.invocation(key).is_some_and(|invocation| invocation.caller.version.allows_any_structured_content())
+    /// The revision that an open request is to be answered in.
+    pub(super) fn version_of(&self, key: RequestKey) -> Option<ProtocolVersion> {
+        self.session.request(key)?.data.version
     }
 
     fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
@@ -285,7 +287,11 @@ impl<T, H: Clone> Server<T, H> {
     fn ask_modern_client(&mut self, key: RequestKey, invocation: &Invocation, needs: Needs, now: Instant) {
         let mut result = InputRequiredResult::default();
         if !needs.requests.is_empty() {
-            result.input_requests = Some(needs.requests.into_iter().collect::<InputRequests>());
+            let within = |(name, mut request): (String, InputRequest)| {
+                request.keep_within(invocation.caller.version);
+                (name, request)
+            };
+            result.input_requests = Some(needs.requests.into_iter().map(within).collect::<InputRequests>());
         }
         if needs.state.is_some() || !invocation.inputs.is_empty() {
             let expires = self.unix_time(now) + self.offer.config.state_lifetime;
@@ -314,7 +320,8 @@ impl<T, H: Clone> Server<T, H> {
             request.data.kind = Kind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
         }
         let timing = Timing::exactly(self.offer.config.input_timeout);
-        for (name, request) in needs.requests {
+        for (name, mut request) in needs.requests {
+            request.keep_within(invocation.caller.version);
             let method = request.method().to_owned();
             let call = Call::Input { request: key, name };
             let number = self.session.next_number();
@@ -406,6 +413,9 @@ impl<T, H: Clone> Server<T, H> {
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(ToOwned::to_owned);
+        if let Some(version) = self.version_of(key) {
+            params.keep_within(version);
+        }
         self.session.notify(Route::Request(key), "notifications/progress", &params, Splice::default());
     }
 
@@ -413,7 +423,7 @@ impl<T, H: Clone> Server<T, H> {
     /// clients get no others.
     pub(crate) fn log(&mut self, key: Option<RequestKey>, message: &LoggingMessageParams) {
         let least = match key {
-            Some(key) => self.session.request(key).and_then(|request| match request.data.modern {
+            Some(key) => self.session.request(key).and_then(|request| match request.data.is_modern() {
                 true => request.data.log_level,
                 false => Some(self.legacy.log_level),
             }),
@@ -431,8 +441,10 @@ fn unknown_resource(uri: &str, version: ProtocolVersion) -> RpcError {
     struct Data<'a> {
         uri: &'a str,
     }
-    let code = if version.has_resource_not_found_code() { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
-    RpcError::new(code, alloc::format!("unknown resource: {}", excerpt(uri))).with_data(&Data { uri })
+    let mut error = RpcError::new(code::RESOURCE_NOT_FOUND, alloc::format!("unknown resource: {}", excerpt(uri)))
+        .with_data(&Data { uri });
+    error.keep_within(version);
+    error
 }
 
 /// What a call is, for the state that travels between its rounds.

@@ -15,6 +15,7 @@ mod server_legacy;
 mod server_malformed;
 mod server_modern;
 mod server_notices;
+mod server_revisions;
 mod server_rounds;
 
 use windlass_sim::{Party, assert_transcript_file};
