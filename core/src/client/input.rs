@@ -402,10 +402,11 @@ fn check_declared(request: &InputRequest, declared: &ClientCapabilities) -> Resu
         InputRequest::Sample(_) if declared.sampling.is_none() => {
             Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare sampling"))
         }
-        InputRequest::Sample(params)
-            if (params.tools.is_some() || params.tool_choice.is_some()) && !declared.supports_sampling_tools() =>
-        {
+        InputRequest::Sample(params) if params.uses_tools() && !declared.supports_sampling_tools() => {
             Err(undeclared("sampling with tools"))
+        }
+        InputRequest::Sample(params) => {
+            params.check_tool_messages().map_err(|error| RpcError::invalid_params(error.to_string()))
         }
         InputRequest::Roots(_) if declared.roots.is_none() => {
             Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare roots"))

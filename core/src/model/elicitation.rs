@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ElicitSchema, Meta, PropertySchema};
 use crate::json::{Json, RawText};
+use crate::jsonrpc::{RpcError, code};
 
 method! {
     /// Asks the user: a request in 2025-06-18 and 2025-11-25, an input request in 2026-07-28.
@@ -179,6 +180,39 @@ setters!(ElicitUrlParams {
     with_task(task: Json),
     with_meta(meta: Meta),
 });
+
+impl RpcError {
+    /// The user has to visit these pages before the request can be served; the client makes it again afterwards.
+    ///
+    /// Pages are named by their ids in [`ElicitationComplete`], by their URLs if they were given none. A server says this
+    /// by [`code::URL_ELICITATION_REQUIRED`] to clients of 2025-11-25, and asks for the visits as a handler does that
+    /// needs input where that is the way, in 2026-07-28. Clients that cannot be sent anywhere are told so.
+    ///
+    /// ```
+    /// use windlass::RpcError;
+    /// use windlass::model::ElicitUrlParams;
+    ///
+    /// let page = ElicitUrlParams::new("Log in first.", "https://example.com/login").with_elicitation_id("login-7");
+    /// assert_eq!(RpcError::url_elicitation_required("not logged in", [page]).code, -32042);
+    /// ```
+    pub fn url_elicitation_required(
+        message: impl Into<String>,
+        pages: impl IntoIterator<Item = ElicitUrlParams>,
+    ) -> Self {
+        let named = |mut page: ElicitUrlParams| {
+            page.elicitation_id.get_or_insert_with(|| page.url.clone());
+            page
+        };
+        let elicitations = pages.into_iter().map(named).collect();
+        Self::new(code::URL_ELICITATION_REQUIRED, message).with_data(&RequiredPages { elicitations })
+    }
+}
+
+/// What an error by [`code::URL_ELICITATION_REQUIRED`] says (2025-11-25 only).
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RequiredPages {
+    pub(crate) elicitations: Vec<ElicitUrlParams>,
+}
 
 /// What the user did.
 #[non_exhaustive]

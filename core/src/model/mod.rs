@@ -43,6 +43,7 @@ mod result;
 mod roots;
 mod sampling;
 mod subscriptions;
+mod tool_messages;
 mod tools;
 mod uri_template;
 mod version;
@@ -63,6 +64,7 @@ pub use completion::{
 pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
 };
+pub(crate) use elicitation::RequiredPages;
 pub use elicitation::{
     Elicit, ElicitAction, ElicitContent, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationComplete, ElicitationCompleteParams, FormMode, UrlMode,
@@ -104,6 +106,7 @@ pub use subscriptions::{
     Listen, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
+pub use tool_messages::ToolMessagesError;
 pub use tools::{ListTools, ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution, ToolListChanged};
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};

@@ -38,7 +38,7 @@ impl<T, H: Clone> Server<T, H> {
             Err(refused) => self.session.refuse(Some(id), false, &refused.error()),
             Ok(key) => {
                 if let Err(error) = self.dispatch(key, method, &params, caller, now) {
-                    self.session.fail(key, &error);
+                    self.fail(key, error);
                 }
             }
         }

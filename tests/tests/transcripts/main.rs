@@ -10,6 +10,7 @@ mod client_asked;
 mod client_legacy;
 mod client_modern;
 mod negotiation;
+mod server_codes;
 mod server_edges;
 mod server_legacy;
 mod server_malformed;
@@ -17,6 +18,7 @@ mod server_modern;
 mod server_notices;
 mod server_revisions;
 mod server_rounds;
+mod server_sampling;
 
 use windlass_sim::{Party, assert_transcript_file};
 
