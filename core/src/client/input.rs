@@ -63,6 +63,8 @@ pub enum InputResponse {
     Sample(CreateMessageResult),
     /// The roots.
     Roots(ListRootsResult),
+    /// The answer to a request that the specification does not have: a JSON object.
+    Other(Json),
 }
 
 impl From<ElicitResult> for InputResponse {
@@ -96,6 +98,7 @@ impl InputResponse {
             }
             Self::Sample(result) => Json::of(&result),
             Self::Roots(result) => Json::of(&result),
+            Self::Other(result) => Ok(result),
         };
         written.map_err(|error| RpcError::internal(error.to_string()))
     }
@@ -203,7 +206,10 @@ impl<T> Client<T> {
     fn input_request(&self, method: &str, params: Option<JsonText<'_>>) -> Result<InputRequest, RpcError> {
         let request =
             InputRequest::read(method, params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
-        check_declared(&request, &self.config.capabilities)?;
+        match &request {
+            InputRequest::Other { method, .. } if self.config.methods.contains(method) => {}
+            _ => check_declared(&request, &self.config.capabilities)?,
+        }
         Ok(request)
     }
 

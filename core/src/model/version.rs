@@ -164,6 +164,15 @@ impl ProtocolVersion {
         self == Self::V2025_11_25
     }
 
+    /// Whether a server may send this notification. What the specification does not list, it may.
+    pub fn has_notification(self, method: &str) -> bool {
+        match method {
+            "notifications/elicitation/complete" => self.has_elicitation_ids(),
+            "notifications/tasks/status" => self.has_core_tasks(),
+            _ => true,
+        }
+    }
+
     /// Whether capabilities name extensions. The schema has them since 2026-07-28; the proposal that brought them was
     /// written for the revision before, and extensions are in use there.
     pub fn has_extensions(self) -> bool {

@@ -22,6 +22,26 @@ use crate::model::{
 use crate::session::{KeepAlive, RequestKey};
 use crate::time::Instant;
 
+/// What the protocol itself has in one era or the other. Programs serve what is not in here: a method that is missing
+/// from an era, or that nothing was offered for, is not found, whatever they have registered.
+const OWN_METHODS: [&str; 15] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+
 impl<T, H: Clone> Server<T, H> {
     /// A request of the client's. Every one gets exactly one answer, unless the client cancels it.
     pub(crate) fn request(&mut self, id: &Id, method: &str, params: Result<Params<'_>, Fault>, now: Instant) {
@@ -150,6 +170,7 @@ impl<T, H: Clone> Server<T, H> {
             ("completion/complete", Some(caller)) if self.offer.registry.has_completions() => {
                 self.complete(key, read(raw)?, caller)
             }
+            (_, Some(caller)) if !OWN_METHODS.contains(&method) => self.serve_method(key, method, params, caller),
             _ => Err(RpcError::method_not_found(method)),
         }
     }
@@ -166,7 +187,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::new();
+        let mut capabilities = self.offer.config.declared.as_deref().cloned().unwrap_or_default();
         if self.offer.config.logging {
             capabilities = capabilities.with_logging();
         }

@@ -8,17 +8,20 @@
 //!      └────────────────────────────────────────── all answers are in ◄──────────────┘
 //! ```
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use serde::{Serialize, Serializer};
 
 use super::config::Caller;
 use super::invocation::{Invocation, Invoked, Reply, ReplyTo};
 use super::params::Params;
 use super::state::{CallDigest, Carried, NotUsable, Sealer, StateId};
 use super::{Queued, Server};
-use crate::json::Json;
+use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
     CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken,
@@ -130,6 +133,37 @@ impl<T, H: Clone> Server<T, H> {
         Ok(())
     }
 
+    /// Serves a method that the protocol does not have, if the program does.
+    pub(super) fn serve_method(
+        &mut self,
+        key: RequestKey,
+        method: &str,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+    ) -> Result<(), RpcError> {
+        let Some((method, handler)) = self.offer.registry.method(method) else {
+            return Err(RpcError::method_not_found(method));
+        };
+        let (method, handler) = (method.clone(), handler.clone());
+        let params = params.raw().map_or_else(Json::empty_object, Json::from);
+        self.start(key, handler, Invoked::Method { method, params }, caller, FromBefore::default());
+        Ok(())
+    }
+
+    /// Answers by what a program made by itself.
+    fn answer_method(&mut self, key: RequestKey, result: &Json) {
+        let Some(result) = OwnResult::read(result) else {
+            return self.fail(key, RpcError::internal("the handler's result is no JSON object"));
+        };
+        match self.version_of(key) {
+            Some(version) if version.era() == Era::Modern && result.has("resultType") => {
+                let splice = Splice { members: b"", meta: &self.offer.result_meta };
+                self.session.answer(key, &result, splice);
+            }
+            _ => self.answer(key, &result),
+        }
+    }
+
     /// Runs a handler, with what the client has answered in earlier rounds.
     fn invoke(
         &mut self,
@@ -215,6 +249,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.answer(key, &result);
             }
             Ok(Reply::Completion(result)) => self.answer(key, &result),
+            Ok(Reply::Method(result)) => self.answer_method(key, &result),
             Ok(Reply::Resource(mut result)) => {
                 result.ttl_ms.get_or_insert(self.ttl_ms());
                 result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
@@ -254,6 +289,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.offer.registry.prompts.get(name).map(|(_, _, handler)| handler.clone())
             }
             Invoked::Resource { uri, .. } => self.offer.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
+            Invoked::Method { method, .. } => self.offer.registry.method(method).map(|(_, handler)| handler.clone()),
             Invoked::Completion(params) => {
                 self.offer.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()
             }
@@ -294,6 +330,33 @@ impl<T, H: Clone> Server<T, H> {
     }
 }
 
+/// A result that a program made by itself, with its `_meta` at the front, where the engine adds to it.
+struct OwnResult<'a>(Vec<(Cow<'a, str>, JsonText<'a>)>);
+
+impl<'a> OwnResult<'a> {
+    fn read(result: &'a Json) -> Option<Self> {
+        let mut all = Vec::new();
+        members(result.as_str(), MOST_LEVELS, |name, value| all.push((name, value))).ok()?;
+        if let Some(meta) = all.iter().position(|(name, _)| name == "_meta") {
+            all[..=meta].rotate_right(1);
+            if !all[0].1.is_object() {
+                return None;
+            }
+        }
+        Some(Self(all))
+    }
+
+    fn has(&self, wanted: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == wanted)
+    }
+}
+
+impl Serialize for OwnResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 /// What a call is, for the state that travels between its rounds.
 pub(super) fn digest(request: &Invoked) -> CallDigest {
     match request {
@@ -303,6 +366,7 @@ pub(super) fn digest(request: &Invoked) -> CallDigest {
             let arguments = Json::of(arguments).unwrap_or_else(|_| Json::empty_object());
             CallDigest::of("prompts/get", name, arguments.as_str())
         }
+        Invoked::Method { method, params } => CallDigest::of(method, "", params.as_str()),
         Invoked::Completion(_) => CallDigest::of("completion/complete", "", ""),
     }
 }

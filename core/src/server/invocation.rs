@@ -86,6 +86,13 @@ pub enum Invoked {
     },
     /// Complete an argument.
     Completion(CompleteParams),
+    /// Serve a method that the protocol does not have.
+    Method {
+        /// Its name.
+        method: Arc<str>,
+        /// Its parameters: a JSON object, as it came, `_meta` and all.
+        params: Json,
+    },
 }
 
 /// What a handler gives back.
@@ -100,6 +107,9 @@ pub enum Reply {
     Prompt(GetPromptResult),
     /// Of a completion.
     Completion(CompleteResult),
+    /// Of a method that the protocol does not have: a JSON object. Modern clients get it marked as complete, unless it has
+    /// a `resultType` of its own.
+    Method(Json),
     /// The handler needs to know more, and will be invoked again with the answers.
     InputRequired(Needs),
 }

@@ -10,6 +10,7 @@ mod event;
 mod handling;
 mod inputs;
 mod invocation;
+mod notices;
 mod params;
 mod registry;
 mod state;
@@ -23,11 +24,14 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-pub use config::{Caller, ServerConfig};
+pub use config::{Caller, InvalidDeclaration, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
 use inputs::ParamsOf;
 pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+#[cfg(feature = "http")]
+pub(crate) use notices::is_private;
+pub(crate) use notices::written;
 pub(crate) use params::Params;
 pub(crate) use registry::Changes;
 pub use registry::Registry;

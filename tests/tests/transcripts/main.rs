@@ -16,6 +16,7 @@ mod server_legacy;
 mod server_malformed;
 mod server_modern;
 mod server_notices;
+mod server_own;
 mod server_revisions;
 mod server_rounds;
 mod server_sampling;
