@@ -215,6 +215,19 @@ pub struct ResourceRequest {
     pub variables: BTreeMap<String, String>,
 }
 
+impl ResourceRequest {
+    /// The value of a variable that is to become part of a path: it leads below the folder that it is appended to, or it
+    /// is refused.
+    ///
+    /// # Errors
+    ///
+    /// When the template has no such variable, or its value might lead elsewhere; see
+    /// [`relative_path`](windlass::model::relative_path). The error goes to the client as it is.
+    pub fn path(&self, variable: &str) -> Result<&str, RpcError> {
+        windlass::server::path_of(&self.variables, variable)
+    }
+}
+
 /// Takes apart what a handler is invoked with.
 pub(crate) mod arguments {
     use super::*;

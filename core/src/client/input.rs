@@ -97,7 +97,10 @@ impl InputResponse {
                 Json::of(&result)
             }
             Self::Sample(result) => Json::of(&result),
-            Self::Roots(result) => Json::of(&result),
+            Self::Roots(result) => {
+                result.check().map_err(|error| RpcError::internal(error.to_string()))?;
+                Json::of(&result)
+            }
             Self::Other(result) => Ok(result),
         };
         written.map_err(|error| RpcError::internal(error.to_string()))

@@ -16,6 +16,7 @@ mod macros;
 mod wire;
 
 mod annotations;
+mod base64;
 mod caching;
 mod call_tool;
 mod cancellation;
@@ -32,6 +33,7 @@ mod logging;
 pub mod meta;
 mod method;
 mod pagination;
+mod path;
 mod percent;
 mod progress;
 mod prompts;
@@ -50,6 +52,7 @@ mod version;
 mod within;
 
 pub use annotations::{Annotations, Role};
+pub use base64::InvalidBase64;
 pub use caching::CacheScope;
 pub use call_tool::{CallTool, CallToolParams, CallToolResult, ToolCall};
 pub use cancellation::{Cancelled, CancelledParams};
@@ -81,6 +84,7 @@ pub use logging::{LoggingLevel, LoggingMessage, LoggingMessageParams, SetLevel, 
 pub use meta::{Meta, RequestMeta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
 pub use pagination::{Cursor, PaginatedParams};
+pub use path::{UnsafePath, relative_path};
 pub use progress::{Progress, ProgressParams, ProgressToken};
 pub use prompts::{
     GetPrompt, GetPromptParams, GetPromptResult, ListPrompts, ListPromptsResult, Prompt, PromptArgument,
@@ -97,7 +101,7 @@ pub use resources::{
     ResourceUpdatedParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
 };
 pub use result::{ResultHead, ResultType};
-pub use roots::{ListRoots, ListRootsParams, ListRootsResult, Root, RootsListChanged};
+pub use roots::{ListRoots, ListRootsParams, ListRootsResult, NotAFile, Root, RootsListChanged};
 pub use sampling::{
     CreateMessage, CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
     SamplingContent, SamplingContentBlock, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,

@@ -28,7 +28,7 @@ pub use config::{Caller, InvalidDeclaration, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
 use inputs::ParamsOf;
-pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo, path_of};
 #[cfg(feature = "http")]
 pub(crate) use notices::is_private;
 pub(crate) use notices::written;

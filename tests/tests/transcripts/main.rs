@@ -10,6 +10,7 @@ mod client_asked;
 mod client_legacy;
 mod client_modern;
 mod negotiation;
+mod paths;
 mod server_codes;
 mod server_edges;
 mod server_legacy;
