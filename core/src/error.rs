@@ -173,6 +173,8 @@ pub enum SendError {
     },
     /// The parameters do not serialise as a JSON object.
     Unencodable(String),
+    /// The parameters are not what the protocol allows.
+    Invalid(String),
 }
 
 impl fmt::Display for SendError {
@@ -186,6 +188,7 @@ impl fmt::Display for SendError {
             }
             Self::NotInRevision { method, version } => write!(f, "protocol version {version} has no {method}"),
             Self::Unencodable(detail) => write!(f, "the parameters cannot be written as JSON: {detail}"),
+            Self::Invalid(detail) => write!(f, "the parameters are not what the protocol allows: {detail}"),
         }
     }
 }

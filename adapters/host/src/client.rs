@@ -1,11 +1,13 @@
 //! What the client handles of all adapters share: settings, handlers, and what becomes of a machine's events.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 #[cfg(feature = "http")]
 use windlass::HttpFailure;
 #[cfg(feature = "http")]
@@ -21,7 +23,7 @@ use windlass::link::AnyClient;
 use windlass::link::http::{HeaderError, HttpClient};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter};
-use windlass::{CloseReason, RpcError, SendError};
+use windlass::{CloseReason, Json, RpcError, SendError};
 
 #[cfg(feature = "http")]
 use crate::challenge::{Challenge, TakesAnswer};
@@ -67,6 +69,8 @@ pub(crate) struct InputHandlers<A> {
     pub(crate) elicit: Option<InputHandler<A>>,
     pub(crate) sample: Option<InputHandler<A>>,
     pub(crate) roots: Option<InputHandler<A>>,
+    /// For what the specification does not have, by method.
+    pub(crate) methods: BTreeMap<String, InputHandler<A>>,
 }
 
 impl ClientSettings {
@@ -109,7 +113,7 @@ impl ClientSettings {
 
 impl<A> InputHandlers<A> {
     pub(crate) fn none() -> Self {
-        Self { elicit: None, sample: None, roots: None }
+        Self { elicit: None, sample: None, roots: None, methods: BTreeMap::new() }
     }
 
     pub(crate) fn for_request(&self, request: &InputRequest) -> Option<&InputHandler<A>> {
@@ -117,9 +121,17 @@ impl<A> InputHandlers<A> {
             InputRequest::Elicit(_) => self.elicit.as_ref(),
             InputRequest::Sample(_) => self.sample.as_ref(),
             InputRequest::Roots(_) => self.roots.as_ref(),
+            InputRequest::Other { method, .. } => self.methods.get(method),
             _ => None,
         }
     }
+}
+
+/// What a request says that the specification does not have.
+pub(crate) fn params_of<P: DeserializeOwned>(request: InputRequest) -> Result<P, RpcError> {
+    let InputRequest::Other { method, params } = request else { return Err(no_handler()) };
+    let wrong = |error| RpcError::invalid_params(format!("the parameters of {method} are wrong: {error}"));
+    params.unwrap_or_else(Json::empty_object).decode().map_err(wrong)
 }
 
 /// Something to do once the machine is free.

@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::model::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
-    LoggingMessageParams,
+    LoggingMessageParams, Notice,
 };
 use windlass::server::{Asking, Caller, HandlerError, Invocation, Invoked, Reply};
-use windlass::{Json, RequestKey};
+use windlass::{Json, RequestKey, RpcError, SendError};
 
 use crate::thread_waker::of_this_thread;
 
@@ -60,6 +60,26 @@ impl Context {
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&self, uri: &str) {
         self.0.link.resource_updated(uri);
+    }
+
+    /// Tells the client something, as far as its revision has the notification. A legacy client can be told after the
+    /// handler is done as well, by a clone of its context: that what its user was sent to a page for is complete.
+    ///
+    /// # Errors
+    ///
+    /// When the client is gone, or its revision or the protocol does not allow it.
+    pub fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), SendError> {
+        self.notify_raw(N::NAME, params)
+    }
+
+    /// The same for a notification that has no type here.
+    ///
+    /// # Errors
+    ///
+    /// The same, and when the parameters are no JSON object.
+    pub fn notify_raw<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), SendError> {
+        let params = Json::of(params).map_err(|error| SendError::Unencodable(error.to_string()))?;
+        self.0.link.notify(self.0.invocation.key, method, &params)
     }
 
     /// Asks the user, under a name that is unique in this handler. The first time this ends the handler by its `?`;
@@ -134,7 +154,7 @@ impl Context {
     }
 
     /// What to answer.
-    pub(crate) fn outcome(&self, outcome: Result<Reply, HandlerError>) -> Result<Reply, windlass::RpcError> {
+    pub(crate) fn outcome(&self, outcome: Result<Reply, HandlerError>) -> Result<Reply, RpcError> {
         outcome.or_else(|error| error.into_outcome(&self.0.invocation.request, self.asking(|asking| asking.clone())))
     }
 }
@@ -150,6 +170,7 @@ pub(crate) trait Link: Send + Sync {
     fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>);
     fn log(&self, key: RequestKey, message: &LoggingMessageParams);
     fn resource_updated(&self, uri: &str);
+    fn notify(&self, key: RequestKey, method: &str, params: &Json) -> Result<(), SendError>;
     fn close_stream(&self, key: RequestKey);
 }
 
@@ -194,6 +215,19 @@ pub struct ResourceRequest {
     pub variables: BTreeMap<String, String>,
 }
 
+impl ResourceRequest {
+    /// The value of a variable that is to become part of a path: it leads below the folder that it is appended to, or it
+    /// is refused.
+    ///
+    /// # Errors
+    ///
+    /// When the template has no such variable, or its value might lead elsewhere; see
+    /// [`relative_path`](windlass::model::relative_path). The error goes to the client as it is.
+    pub fn path(&self, variable: &str) -> Result<&str, RpcError> {
+        windlass::server::path_of(&self.variables, variable)
+    }
+}
+
 /// Takes apart what a handler is invoked with.
 pub(crate) mod arguments {
     use super::*;
@@ -214,6 +248,12 @@ pub(crate) mod arguments {
     pub(crate) fn of_prompt(context: &Context) -> Result<BTreeMap<String, String>, HandlerError> {
         let Invoked::Prompt { arguments, .. } = context.request() else { return Err(misplaced()) };
         Ok(arguments.clone())
+    }
+
+    pub(crate) fn of_method<P: DeserializeOwned>(context: &Context) -> Result<P, HandlerError> {
+        let Invoked::Method { method, params } = context.request() else { return Err(misplaced()) };
+        let wrong = |error| RpcError::invalid_params(format!("the parameters of {method} are wrong: {error}"));
+        Ok(params.decode().map_err(wrong)?)
     }
 
     pub(crate) fn of_completion(context: &Context) -> Result<CompleteParams, HandlerError> {

@@ -286,6 +286,10 @@ impl Link for ServerCore {
         self.change(|machine, _| machine.resource_updated(uri));
     }
 
+    fn notify(&self, key: RequestKey, method: &str, params: &windlass::Json) -> Result<(), SendError> {
+        self.change(|machine, _| machine.notify_raw(Some(key), method, params))
+    }
+
     fn close_stream(&self, key: RequestKey) {
         #[cfg(feature = "http")]
         self.change(|machine, _| machine.interrupt(key));
@@ -311,6 +315,36 @@ macro_rules! server_settings {
         pub fn http(mut self, config: windlass::link::http::HttpServerConfig) -> Self {
             self.settings.http = Some(config);
             self
+        }
+
+        /// Declares that the server has an extension, with its settings, to clients of 2025-11-25 and later. What belongs to
+        /// it is served by [`method`](Self::method).
+        ///
+        /// # Errors
+        ///
+        /// When the identifier is not written as the specification asks, `com.example/name`, or the settings are no
+        /// object.
+        pub fn extension(
+            mut self,
+            identifier: &str,
+            settings: impl Into<windlass::Json>,
+        ) -> Result<Self, windlass::server::InvalidDeclaration> {
+            self.settings.config.declare_extension(identifier, settings.into())?;
+            Ok(self)
+        }
+
+        /// Declares an ability that is in no specification, with its settings.
+        ///
+        /// # Errors
+        ///
+        /// When the settings are no object.
+        pub fn experimental(
+            mut self,
+            name: &str,
+            settings: impl Into<windlass::Json>,
+        ) -> Result<Self, windlass::server::InvalidDeclaration> {
+            self.settings.config.declare_experimental(name, settings.into())?;
+            Ok(self)
         }
 
         /// Changes anything else about the server: page size, caching, limits.
@@ -363,6 +397,34 @@ macro_rules! server_handle {
         /// Removes a prompt; false if there is none of that name. Clients are told.
         pub fn remove_prompt(&self, name: &str) -> bool {
             self.core.change(|machine, _| machine.registry().remove_prompt(name))
+        }
+
+        /// Serves a method of the program's own no longer; false if it was not served.
+        pub fn remove_method(&self, method: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_method(method))
+        }
+
+        /// Tells legacy clients something, as far as their revisions have the notification; what belongs to a request
+        /// is told by the handler's context, in both eras.
+        ///
+        /// # Errors
+        ///
+        /// When there is no such client, or the protocol does not allow it.
+        pub fn notify<N: windlass::model::Notice>(&self, params: &N::Params) -> Result<(), windlass::SendError> {
+            self.notify_raw(N::NAME, params)
+        }
+
+        /// The same for a notification that has no type here.
+        ///
+        /// # Errors
+        ///
+        /// The same, and when the parameters are no JSON object.
+        pub fn notify_raw<P: serde::Serialize + ?Sized>(
+            &self,
+            method: &str,
+            params: &P,
+        ) -> Result<(), windlass::SendError> {
+            self.core.change(|machine, _| machine.notify_raw(None, method, params))
         }
 
         /// Tells those who subscribed that a resource has changed.

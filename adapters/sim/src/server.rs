@@ -8,7 +8,7 @@ use windlass::client::CallOptions;
 use windlass::link::AnyServer;
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
-use windlass::model::{LoggingLevel, LoggingMessageParams, Method};
+use windlass::model::{LoggingLevel, LoggingMessageParams, Method, Notice};
 use windlass::server::{
     Asking, HandlerError, Invocation, Invoked, Registry, Reply, ReplyTo, ServerConfig, ServerEvent,
 };
@@ -76,6 +76,15 @@ impl SimContext<'_> {
     /// Logs a text to the client.
     pub fn log(&mut self, level: LoggingLevel, text: &str) {
         self.act(Action::Log(LoggingMessageParams::text(level, text)));
+    }
+
+    /// Tells the client of the request something.
+    pub fn notify<N: Notice>(&mut self, params: N::Params)
+    where
+        N::Params: 'static,
+    {
+        let key = self.invocation.key;
+        self.server(move |server| drop(server.notify_raw(Some(key), N::NAME, &params)));
     }
 
     /// Does something with the server: changes its registry, announces a resource.
@@ -151,6 +160,11 @@ impl SimServer {
             }
             Err(refused) => Err(refused.why),
         }
+    }
+
+    /// Tells the client of a request something, or legacy clients if none is named; why not, if that cannot be.
+    pub fn notify<N: Notice>(&mut self, request: Option<RequestKey>, params: &N::Params) -> Result<(), SendError> {
+        self.machine.notify_raw(request, N::NAME, params)
     }
 
     /// How a call to the client ended, if it has.
@@ -324,6 +338,7 @@ fn described(request: &Invoked) -> String {
         Invoked::Resource { uri, .. } => format!("resource {uri}"),
         Invoked::Prompt { name, .. } => format!("prompt {name}"),
         Invoked::Completion(params) => format!("completion of {}", params.argument.name),
+        Invoked::Method { method, params } => format!("method {method} {params}"),
         _ => "something else".into(),
     }
 }

@@ -1,6 +1,7 @@
 //! What a client is configured with, and what it learns of its server.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::limits::Limits;
@@ -40,6 +41,9 @@ pub struct ClientConfig {
     pub probe_timeout: Duration,
     /// Keep-alive pings, in the legacy era only: the modern one has none.
     pub keep_alive: Option<KeepAliveConfig>,
+    /// Requests of a legacy server's that the specification does not have and the program answers: they come as
+    /// [`InputRequest::Other`](crate::model::InputRequest::Other). All others are refused by the engine.
+    pub methods: Vec<String>,
     /// What the server may cost.
     pub limits: Limits,
     /// Who is told of what happens.
@@ -58,6 +62,7 @@ impl ClientConfig {
             handshake_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(3),
             keep_alive: None,
+            methods: Vec::new(),
             limits: Limits::default(),
             observer: Observed::default(),
         }

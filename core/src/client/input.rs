@@ -62,6 +62,8 @@ pub enum InputResponse {
     Sample(CreateMessageResult),
     /// The roots.
     Roots(ListRootsResult),
+    /// The answer to a request that the specification does not have: a JSON object.
+    Other(Json),
 }
 
 impl From<ElicitResult> for InputResponse {
@@ -94,7 +96,11 @@ impl InputResponse {
                 Json::of(&result)
             }
             Self::Sample(result) => Json::of(&result),
-            Self::Roots(result) => Json::of(&result),
+            Self::Roots(result) => {
+                result.check().map_err(|error| RpcError::internal(error.to_string()))?;
+                Json::of(&result)
+            }
+            Self::Other(result) => Ok(result),
         };
         written.map_err(|error| RpcError::internal(error.to_string()))
     }
@@ -201,7 +207,10 @@ impl<T> Client<T> {
     fn input_request(&self, method: &str, params: Option<JsonText<'_>>) -> Result<InputRequest, RpcError> {
         let request =
             InputRequest::read(method, params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
-        check_declared(&request, &self.config.capabilities)?;
+        match &request {
+            InputRequest::Other { method, .. } if self.config.methods.contains(method) => {}
+            _ => check_declared(&request, &self.config.capabilities)?,
+        }
         Ok(request)
     }
 
@@ -387,10 +396,11 @@ fn check_declared(request: &InputRequest, declared: &ClientCapabilities) -> Resu
         InputRequest::Sample(_) if declared.sampling.is_none() => {
             Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare sampling"))
         }
-        InputRequest::Sample(params)
-            if (params.tools.is_some() || params.tool_choice.is_some()) && !declared.supports_sampling_tools() =>
-        {
+        InputRequest::Sample(params) if params.uses_tools() && !declared.supports_sampling_tools() => {
             Err(undeclared("sampling with tools"))
+        }
+        InputRequest::Sample(params) => {
+            params.check_tool_messages().map_err(|error| RpcError::invalid_params(error.to_string()))
         }
         InputRequest::Roots(_) if declared.roots.is_none() => {
             Err(RpcError::new(code::METHOD_NOT_FOUND, "this client did not declare roots"))

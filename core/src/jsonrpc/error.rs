@@ -74,6 +74,17 @@ impl RpcError {
         Self::new(code::INVALID_PARAMS, message)
     }
 
+    /// There is no such resource. A server says it by the code that the client's revision has for it:
+    /// [`code::RESOURCE_NOT_FOUND`] before 2026-07-28, [`code::INVALID_PARAMS`] since.
+    pub fn resource_not_found(uri: &str) -> Self {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            uri: &'a str,
+        }
+        Self::new(code::RESOURCE_NOT_FOUND, alloc::format!("unknown resource: {}", excerpt(uri)))
+            .with_data(&Data { uri })
+    }
+
     /// The answering side failed.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)

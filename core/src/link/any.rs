@@ -13,9 +13,7 @@ use crate::client::ChallengeReply;
 use crate::client::{CallId, CallOptions, Client, ClientEvent};
 #[cfg(feature = "http")]
 use crate::codec::http1::Headers;
-#[cfg(feature = "http")]
-use crate::error::SendError;
-use crate::error::{ConnError, Refused};
+use crate::error::{ConnError, Refused, SendError};
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
@@ -225,6 +223,21 @@ impl<T, H: Clone> AnyServer<T, H> {
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&mut self, uri: &str) {
         either!(self, server => server.resource_updated(uri))
+    }
+
+    /// Tells the client of a request something, or legacy clients if no request is named, as far as their revisions have
+    /// the notification: see [`StdioServer::notify`] and [`HttpServer::notify`](super::http::HttpServer::notify).
+    ///
+    /// # Errors
+    ///
+    /// When there is no such client, or its revision or the protocol does not allow it.
+    pub fn notify_raw<P: Serialize + ?Sized>(
+        &mut self,
+        request: Option<RequestKey>,
+        method: &str,
+        params: &P,
+    ) -> Result<(), SendError> {
+        either!(self, server => server.notify_raw(request, method, params))
     }
 
     /// Ends the connection that a request came on, while the request goes on: see [`HttpServer::interrupt`].

@@ -2,11 +2,13 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{ElicitSchema, Meta, PropertySchema};
 use crate::json::{Json, RawText};
+use crate::jsonrpc::{RpcError, code};
 
 /// How the user is to be asked.
 #[non_exhaustive]
@@ -169,6 +171,39 @@ setters!(ElicitUrlParams {
     with_meta(meta: Meta),
 });
 
+impl RpcError {
+    /// The user has to visit these pages before the request can be served; the client makes it again afterwards.
+    ///
+    /// Pages are named by their ids in [`ElicitationComplete`], by their URLs if they were given none. A server says this
+    /// by [`code::URL_ELICITATION_REQUIRED`] to clients of 2025-11-25, and asks for the visits as a handler does that
+    /// needs input where that is the way, in 2026-07-28. Clients that cannot be sent anywhere are told so.
+    ///
+    /// ```
+    /// use windlass::RpcError;
+    /// use windlass::model::ElicitUrlParams;
+    ///
+    /// let page = ElicitUrlParams::new("Log in first.", "https://example.com/login").with_elicitation_id("login-7");
+    /// assert_eq!(RpcError::url_elicitation_required("not logged in", [page]).code, -32042);
+    /// ```
+    pub fn url_elicitation_required(
+        message: impl Into<String>,
+        pages: impl IntoIterator<Item = ElicitUrlParams>,
+    ) -> Self {
+        let named = |mut page: ElicitUrlParams| {
+            page.elicitation_id.get_or_insert_with(|| page.url.clone());
+            page
+        };
+        let elicitations = pages.into_iter().map(named).collect();
+        Self::new(code::URL_ELICITATION_REQUIRED, message).with_data(&RequiredPages { elicitations })
+    }
+}
+
+/// What an error by [`code::URL_ELICITATION_REQUIRED`] says (2025-11-25 only).
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RequiredPages {
+    pub(crate) elicitations: Vec<ElicitUrlParams>,
+}
+
 /// What the user did.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,6 +258,29 @@ open_enum! {
 json_map! {
     /// What the user filled into a form: strings, numbers, booleans and (2025-11-25) arrays of strings.
     pub struct ElicitContent;
+}
+
+impl ElicitContent {
+    /// What was chosen in a field that offers several. A client of 2025-06-18, which has no such field, is asked for text
+    /// with commas in its place.
+    ///
+    /// ```
+    /// use windlass::model::ElicitContent;
+    ///
+    /// let mut content = ElicitContent::new();
+    /// content.insert("sizes", &["s", "m"])?;
+    /// content.insert("colours", "r, g")?;
+    /// assert_eq!(content.choices("sizes"), ["s", "m"]);
+    /// assert_eq!(content.choices("colours"), ["r", "g"]);
+    /// assert!(content.choices("shapes").is_empty());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn choices(&self, name: &str) -> Vec<String> {
+        let text = || self.get::<String>(name).unwrap_or_default();
+        self.get::<Vec<String>>(name).unwrap_or_else(|| {
+            text().split(',').map(str::trim).filter(|choice| !choice.is_empty()).map(String::from).collect()
+        })
+    }
 }
 
 /// Which elicitation is done (2025-11-25 only).

@@ -180,7 +180,7 @@ macro_rules! methods {
     (
         requests {$(
             $(#[$attribute:meta])*
-            $name:ident: $params:ty => $output:ty = $text:literal$(.$property:ident($($argument:expr)?))*;
+            $name:ident: $params:ty => $output:ty $(, checked by $check:path)? = $text:literal$(.$property:ident($($argument:expr)?))*;
         )+}
         notifications {$(
             $(#[$told_attribute:meta])*
@@ -201,7 +201,9 @@ macro_rules! methods {
                 type Output = $output;
 
                 fn read(result: crate::json::JsonText<'_>) -> Result<$output, serde_json::Error> {
-                    result.read()
+                    let read: $output = result.read()?;
+                    $($check(&read).map_err(serde::de::Error::custom)?;)?
+                    Ok(read)
                 }
             }
         )+

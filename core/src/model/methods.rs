@@ -26,6 +26,8 @@ pub(crate) struct MethodInfo {
     until: ProtocolVersion,
     /// What the other side must have declared.
     pub(crate) capability: Option<Capability>,
+    /// What the sender itself must have declared.
+    pub(crate) of_offer: Option<Capability>,
     /// Whether a client does something of its own in revisions that do not have it any more.
     substituted: bool,
     /// Whether its result may be cached.
@@ -39,6 +41,8 @@ pub(crate) struct MethodInfo {
     pub(crate) named_by: Option<&'static str>,
     /// Whether it is part of the handshake, for which everything else waits.
     pub(crate) handshake: bool,
+    /// Whether the engine only knows of it, and programs send and serve it.
+    left_to_programs: bool,
 }
 
 /// One of the two sides of a connection.
@@ -128,7 +132,7 @@ methods! {
         CreateMessage: CreateMessageParams => CreateMessageResult
             = "sampling/createMessage".by(Server).needs(Sampling).until(ProtocolVersion::LATEST_LEGACY);
         /// The client's roots: a request until 2025-11-25, an input request in 2026-07-28.
-        ListRoots: ListRootsParams => ListRootsResult
+        ListRoots: ListRootsParams => ListRootsResult, checked by ListRootsResult::check
             = "roots/list".by(Server).needs(Roots).until(ProtocolVersion::LATEST_LEGACY);
         /// Asks the user: a request in 2025-06-18 and 2025-11-25, an input request in 2026-07-28.
         Elicit: ElicitParams => ElicitResult
@@ -149,15 +153,15 @@ methods! {
             = "notifications/roots/list_changed".by(Client).until(ProtocolVersion::LATEST_LEGACY);
 
         /// A log message.
-        LoggingMessage: LoggingMessageParams = "notifications/message".by(Server);
+        LoggingMessage: LoggingMessageParams = "notifications/message".by(Server).of_offer(Logging);
         /// The list of tools has changed.
-        ToolListChanged: EmptyParams = "notifications/tools/list_changed".by(Server);
+        ToolListChanged: EmptyParams = "notifications/tools/list_changed".by(Server).of_offer(Tools);
         /// The list of prompts has changed.
-        PromptListChanged: EmptyParams = "notifications/prompts/list_changed".by(Server);
+        PromptListChanged: EmptyParams = "notifications/prompts/list_changed".by(Server).of_offer(Prompts);
         /// The list of resources has changed.
-        ResourceListChanged: EmptyParams = "notifications/resources/list_changed".by(Server);
+        ResourceListChanged: EmptyParams = "notifications/resources/list_changed".by(Server).of_offer(Resources);
         /// A watched resource, or one below it, has changed.
-        ResourceUpdated: ResourceUpdatedParams = "notifications/resources/updated".by(Server);
+        ResourceUpdated: ResourceUpdatedParams = "notifications/resources/updated".by(Server).of_offer(Resources);
         /// The stream is open, and what it will carry (2026-07-28).
         SubscriptionsAcknowledged: SubscriptionsAcknowledgedParams
             = "notifications/subscriptions/acknowledged".by(Server).since(ProtocolVersion::V2026_07_28);
@@ -167,11 +171,13 @@ methods! {
                 .since(ProtocolVersion::V2025_11_25).until(ProtocolVersion::V2025_11_25);
     }
 
-    // Of the tasks extension, whose types are the program's own.
+    // Tasks, whose types are the program's own.
     untyped {
-        "tasks/get".by(Client).named_by("taskId");
-        "tasks/update".by(Client).named_by("taskId");
-        "tasks/cancel".by(Client).named_by("taskId");
+        "tasks/get".by(Client).named_by("taskId").left_to_programs();
+        "tasks/update".by(Client).named_by("taskId").left_to_programs();
+        "tasks/cancel".by(Client).named_by("taskId").left_to_programs();
+        "notifications/tasks/status".by(Server)
+            .since(ProtocolVersion::V2025_11_25).until(ProtocolVersion::V2025_11_25).left_to_programs();
     }
 }
 
@@ -184,12 +190,14 @@ impl MethodInfo {
             since: ProtocolVersion::V2024_11_05,
             until: ProtocolVersion::LATEST,
             capability: None,
+            of_offer: None,
             substituted: false,
             cacheable: false,
             repeats: Repeats::Never,
             handled: false,
             named_by: None,
             handshake: false,
+            left_to_programs: false,
         }
     }
 
@@ -207,6 +215,10 @@ impl MethodInfo {
 
     const fn needs(self, capability: Capability) -> Self {
         Self { capability: Some(capability), ..self }
+    }
+
+    const fn of_offer(self, capability: Capability) -> Self {
+        Self { of_offer: Some(capability), ..self }
     }
 
     const fn substituted(self) -> Self {
@@ -231,6 +243,15 @@ impl MethodInfo {
 
     const fn handshake(self) -> Self {
         Self { handshake: true, ..self }
+    }
+
+    const fn left_to_programs(self) -> Self {
+        Self { left_to_programs: true, ..self }
+    }
+
+    /// Whether this side sends it, and the engine of the other side knows what to do.
+    pub(crate) fn is_for_engine(&self, sender: Side) -> bool {
+        self.is_sent_by(sender) && !self.left_to_programs
     }
 
     /// Whether this side sends it.

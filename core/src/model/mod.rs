@@ -16,6 +16,7 @@ mod macros;
 mod wire;
 
 mod annotations;
+mod base64;
 mod caching;
 mod call_tool;
 mod cancellation;
@@ -33,6 +34,7 @@ pub mod meta;
 mod method;
 mod methods;
 mod pagination;
+mod path;
 mod percent;
 mod progress;
 mod prompts;
@@ -44,11 +46,14 @@ mod result;
 mod roots;
 mod sampling;
 mod subscriptions;
+mod tool_messages;
 mod tools;
 mod uri_template;
 mod version;
+mod within;
 
 pub use annotations::{Annotations, Role};
+pub use base64::InvalidBase64;
 pub use caching::CacheScope;
 pub use call_tool::{CallToolParams, CallToolResult, ToolCall};
 pub use cancellation::CancelledParams;
@@ -63,6 +68,7 @@ pub use completion::{
 pub use content::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, TextContent, ToolResultContent, ToolUseContent,
 };
+pub(crate) use elicitation::RequiredPages;
 pub use elicitation::{
     ElicitAction, ElicitContent, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, FormMode, UrlMode,
@@ -84,8 +90,9 @@ pub use methods::{
     Progress, PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated, RootsListChanged, SetLevel,
     Subscribe, SubscriptionsAcknowledged, ToolListChanged, Unsubscribe,
 };
-pub(crate) use methods::{MethodInfo, Repeats, Side};
+pub(crate) use methods::{Capability, MethodInfo, Repeats, Side};
 pub use pagination::{Cursor, PaginatedParams};
+pub use path::{UnsafePath, relative_path};
 pub use progress::{ProgressParams, ProgressToken};
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use property_schema::{
@@ -98,7 +105,7 @@ pub use resources::{
     ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
 };
 pub use result::{ResultHead, ResultType};
-pub use roots::{ListRootsParams, ListRootsResult, Root};
+pub use roots::{ListRootsParams, ListRootsResult, NotAFile, Root};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingContent,
     SamplingContentBlock, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
@@ -106,6 +113,8 @@ pub use sampling::{
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
 };
+pub use tool_messages::ToolMessagesError;
 pub use tools::{ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};
+pub(crate) use within::Within;

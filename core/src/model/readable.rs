@@ -24,6 +24,6 @@ macro_rules! readable {
 }
 
 readable! {
-    ClientCapabilities CompleteParams Implementation InitializeParams InputRequiredResult LoggingLevel SetLevelParams
-    SubscribeParams SubscriptionsListenParams
+    ClientCapabilities CompleteParams Implementation InitializeParams InputRequiredResult LoggingLevel RequiredPages
+    SetLevelParams SubscribeParams SubscriptionsListenParams
 }

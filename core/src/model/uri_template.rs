@@ -23,7 +23,8 @@ pub const MAX_URI_TEMPLATE_VARIABLES: usize = 32;
 /// Understood are `{var}`, which never takes in a `/`, `{+var}`, which takes in anything, and, as parts that a URI may
 /// lack, `{/var}`, `{.var}`, `{#var}`, `{?a,b}` and `{&a,b}`.
 ///
-/// A value is percent-decoded, so it may hold a `/` that was written `%2F`: check it before it becomes part of a path.
+/// A value is percent-decoded, so it may hold a `/` that was written `%2F`: [`relative_path`](super::relative_path) checks it
+/// before it becomes part of a path.
 /// Only the values of `{+var}` and `{#var}` stay as they came.
 ///
 /// ```

@@ -134,9 +134,19 @@ impl ProtocolVersion {
         self >= Self::V2025_06_18
     }
 
-    /// Whether HTTP requests name their revision in a header.
-    pub fn has_version_header(self) -> bool {
+    /// Whether tools, resources, prompts, contents and blocks carry metadata of their own.
+    pub fn has_inner_meta(self) -> bool {
         self >= Self::V2025_06_18
+    }
+
+    /// Whether annotations say when something was last changed.
+    pub fn has_last_modified(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Whether elicitations by URL have ids, and are told to be complete or to be required by them.
+    pub fn has_elicitation_ids(self) -> bool {
+        self == Self::V2025_11_25
     }
 
     /// Whether descriptions come with icons.
@@ -154,24 +164,15 @@ impl ProtocolVersion {
         self == Self::V2025_11_25
     }
 
-    /// Whether capabilities name extensions.
+    /// Whether capabilities name extensions. The schema has them since 2026-07-28; the proposal that brought them was
+    /// written for the revision before, and extensions are in use there.
     pub fn has_extensions(self) -> bool {
-        self >= Self::V2026_07_28
-    }
-
-    /// Whether results carry `resultType` and may ask for input.
-    pub fn has_result_type(self) -> bool {
-        self >= Self::V2026_07_28
+        self >= Self::V2025_11_25
     }
 
     /// Whether results carry caching hints.
     pub fn has_caching(self) -> bool {
         self >= Self::V2026_07_28
-    }
-
-    /// Whether a missing resource has an error code of its own (-32002).
-    pub fn has_resource_not_found_code(self) -> bool {
-        self.era() == Era::Legacy
     }
 }
 
@@ -215,16 +216,16 @@ mod tests {
             (ProtocolVersion::has_elicitation, [0, 0, 1, 1, 1]),
             (ProtocolVersion::has_resource_links, [0, 0, 1, 1, 1]),
             (ProtocolVersion::has_titles, [0, 0, 1, 1, 1]),
-            (ProtocolVersion::has_version_header, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_inner_meta, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_last_modified, [0, 0, 1, 1, 1]),
+            (ProtocolVersion::has_elicitation_ids, [0, 0, 0, 1, 0]),
             (ProtocolVersion::has_url_elicitation, [0, 0, 0, 1, 1]),
             (ProtocolVersion::has_icons, [0, 0, 0, 1, 1]),
             (ProtocolVersion::has_sampling_tools, [0, 0, 0, 1, 1]),
             (ProtocolVersion::has_core_tasks, [0, 0, 0, 1, 0]),
-            (ProtocolVersion::has_extensions, [0, 0, 0, 0, 1]),
-            (ProtocolVersion::has_result_type, [0, 0, 0, 0, 1]),
+            (ProtocolVersion::has_extensions, [0, 0, 0, 1, 1]),
             (ProtocolVersion::allows_any_structured_content, [0, 0, 0, 0, 1]),
             (ProtocolVersion::has_caching, [0, 0, 0, 0, 1]),
-            (ProtocolVersion::has_resource_not_found_code, [1, 1, 1, 1, 0]),
         ];
         for (row, (has, expected)) in table.iter().enumerate() {
             assert_eq!(ProtocolVersion::ALL.map(|version| u8::from(has(version))), *expected, "row {row}");

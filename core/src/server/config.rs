@@ -1,11 +1,14 @@
 //! What a server is configured with.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
+use crate::json::Json;
 use crate::limits::Limits;
-use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion};
+use crate::model::meta::is_valid_key;
+use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion, ServerCapabilities};
 use crate::observer::Observed;
 use crate::session::KeepAliveConfig;
 
@@ -56,6 +59,8 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Who is told of what happens.
     pub observer: Observed,
+    /// Extensions and experiments. Few servers have any, and the others have no more than a place for them.
+    pub(super) declared: Option<Box<ServerCapabilities>>,
 }
 
 impl ServerConfig {
@@ -76,9 +81,73 @@ impl ServerConfig {
             keep_alive: None,
             limits: Limits::default(),
             observer: Observed::default(),
+            declared: None,
+        }
+    }
+
+    /// Declares that the server has an extension, to clients of 2025-11-25 and later. What belongs to it the program
+    /// serves by itself: [`Registry::add_method`](super::Registry::add_method).
+    ///
+    /// ```
+    /// use windlass::Json;
+    /// use windlass::model::Implementation;
+    /// use windlass::server::ServerConfig;
+    ///
+    /// let mut config = ServerConfig::new(Implementation::new("weather", "1.0.0"));
+    /// assert!(config.declare_extension("com.example/radar", Json::empty_object()).is_ok());
+    /// assert!(config.declare_extension("radar", Json::empty_object()).is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the identifier is not written as the specification asks, `com.example/name`, or the settings are no object.
+    pub fn declare_extension(&mut self, identifier: &str, settings: Json) -> Result<(), InvalidDeclaration> {
+        if !(identifier.contains('/') && is_valid_key(identifier) && !identifier.ends_with('/')) {
+            return Err(InvalidDeclaration::Identifier(identifier.into()));
+        }
+        let settings = InvalidDeclaration::unless_object(settings)?;
+        self.declared.get_or_insert_default().extensions.get_or_insert_default().insert(identifier.into(), settings);
+        Ok(())
+    }
+
+    /// Declares an ability that is in no specification, to clients of any revision.
+    ///
+    /// # Errors
+    ///
+    /// When the settings are no object.
+    pub fn declare_experimental(&mut self, name: &str, settings: Json) -> Result<(), InvalidDeclaration> {
+        let settings = InvalidDeclaration::unless_object(settings)?;
+        self.declared.get_or_insert_default().experimental.get_or_insert_default().insert(name.into(), settings);
+        Ok(())
+    }
+}
+
+/// Why something cannot be declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidDeclaration {
+    /// An extension is named by a domain of its makers, read backwards, and a name of its own.
+    Identifier(String),
+    /// Settings are a JSON object, an empty one if there are none.
+    Settings(Json),
+}
+
+impl InvalidDeclaration {
+    fn unless_object(settings: Json) -> Result<Json, Self> {
+        if settings.as_text().is_object() { Ok(settings) } else { Err(Self::Settings(settings)) }
+    }
+}
+
+impl fmt::Display for InvalidDeclaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identifier(name) => write!(f, "{name:?} is no name of an extension: com.example/name would be one"),
+            Self::Settings(settings) => write!(f, "the settings have to be a JSON object, not {settings}"),
         }
     }
 }
+
+impl core::error::Error for InvalidDeclaration {}
 
 /// The key is a secret, so it is never printed.
 impl fmt::Debug for ServerConfig {

@@ -14,10 +14,12 @@ use super::{Call, LastCaller, Queued, Server, ServerEvent};
 use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
-    Cancelled, ClientCapabilities, DiscoverResult, EmptyResult, Era, Implementation, InitializeParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    LoggingLevel, Notice, Progress, ProgressParams, ProtocolVersion, Readable, RequestMeta, ServerCapabilities,
-    SetLevelParams, SubscribeParams, key,
+    CallTool, Cancelled, Capability, ClientCapabilities, Complete, Discover, DiscoverResult, EmptyResult, Era,
+    GetPrompt, Implementation, Initialize, InitializeParams, InitializeResult, ListPrompts, ListPromptsResult,
+    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTools, ListToolsResult,
+    Listen, LoggingLevel, Method, MethodInfo, Notice, Ping, Progress, ProgressParams, ProtocolVersion, ReadResource,
+    Readable, RequestMeta, ServerCapabilities, SetLevel, SetLevelParams, Side, Subscribe, SubscribeParams, Unsubscribe,
+    Within, key,
 };
 use crate::observer::Observation;
 use crate::session::{KeepAlive, RequestKey};
@@ -54,7 +56,7 @@ impl<T, H: Clone> Server<T, H> {
             Ok(key) => {
                 self.session.watch_request(key, method, params.raw());
                 if let Err(error) = self.dispatch(key, method, &params, caller, now) {
-                    self.session.fail(key, &error);
+                    self.fail(key, error);
                 }
                 Some(key)
             }
@@ -66,7 +68,7 @@ impl<T, H: Clone> Server<T, H> {
         let meta = params.meta()?;
         let progress_token = meta.progress_token.and_then(Id::from_text);
         let request = |caller: Option<&Arc<Caller>>, log_level| ServerRequest {
-            modern: caller.is_some_and(|caller| caller.version.era() == Era::Modern),
+            version: caller.map(|caller| caller.version),
             progress_token,
             last_progress: f64::NEG_INFINITY,
             log_level,
@@ -124,56 +126,67 @@ impl<T, H: Clone> Server<T, H> {
         now: Instant,
     ) -> Result<(), RpcError> {
         let raw = params.raw();
-        let modern = caller.as_ref().is_some_and(|caller| caller.version.era() == Era::Modern);
+        let version = caller.as_ref().map(|caller| caller.version);
+        let of_the_protocol = MethodInfo::find(method).filter(|known| known.is_for_engine(Side::Client));
+        if let Some(known) = of_the_protocol {
+            // A method of the protocol's that the revision or this server does not have is not found, whatever the program
+            // has registered.
+            let offered = known.capability.is_none_or(|capability| self.offers(capability));
+            if !offered || version.is_some_and(|version| !known.is_in(version)) {
+                return Err(RpcError::method_not_found(method));
+            }
+        }
         match (method, caller) {
-            ("initialize", None) => self.initialize(key, read(raw)?, now),
-            ("initialize", Some(_)) if !modern => Err(RpcError::invalid_request("the session is initialized already")),
-            ("ping", _) if !modern => {
+            (Initialize::NAME, None) => self.initialize(key, read(raw)?, now),
+            (Initialize::NAME, Some(_)) => Err(RpcError::invalid_request("the session is initialized already")),
+            (Ping::NAME, _) => {
                 self.answer(key, &EmptyResult::default());
                 Ok(())
             }
-            ("server/discover", Some(_)) if modern => {
+            (Discover::NAME, Some(_)) => {
                 self.discover(key);
                 Ok(())
             }
-            ("logging/setLevel", Some(_)) if !modern && self.offer.config.logging => {
+            (SetLevel::NAME, Some(_)) => {
                 self.legacy.log_level = read::<SetLevelParams>(raw)?.level;
                 self.answer(key, &EmptyResult::default());
                 Ok(())
             }
-            ("resources/subscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
-                self.subscribe(key, read::<SubscribeParams>(raw)?)
-            }
-            ("resources/unsubscribe", Some(_)) if !modern && self.offer.registry.offers_resources() => {
+            (Subscribe::NAME, Some(_)) => self.subscribe(key, read::<SubscribeParams>(raw)?),
+            (Unsubscribe::NAME, Some(_)) => {
                 self.unsubscribe(key, &read::<SubscribeParams>(raw)?);
                 Ok(())
             }
-            ("subscriptions/listen", Some(_)) if modern => self.listen(key, read(raw)?),
-            ("tools/list", Some(_)) if self.offer.registry.tools.were_offered() => self.list_tools(key, params),
-            ("resources/list", Some(_)) if self.offer.registry.offers_resources() => self.list_resources(key, params),
-            ("resources/templates/list", Some(_)) if self.offer.registry.offers_resources() => {
-                self.list_resource_templates(key, params)
-            }
-            ("prompts/list", Some(_)) if self.offer.registry.prompts.were_offered() => self.list_prompts(key, params),
-            ("tools/call", Some(caller)) if self.offer.registry.tools.were_offered() => {
-                self.call_tool(key, params, caller, now)
-            }
-            ("resources/read", Some(caller)) if self.offer.registry.offers_resources() => {
-                self.read_resource(key, params, caller, now)
-            }
-            ("prompts/get", Some(caller)) if self.offer.registry.prompts.were_offered() => {
-                self.get_prompt(key, params, caller, now)
-            }
-            ("completion/complete", Some(caller)) if self.offer.registry.has_completions() => {
-                self.complete(key, read(raw)?, caller)
-            }
-            _ => Err(RpcError::method_not_found(method)),
+            (Listen::NAME, Some(_)) => self.listen(key, read(raw)?),
+            (ListTools::NAME, Some(_)) => self.list_tools(key, params),
+            (ListResources::NAME, Some(_)) => self.list_resources(key, params),
+            (ListResourceTemplates::NAME, Some(_)) => self.list_resource_templates(key, params),
+            (ListPrompts::NAME, Some(_)) => self.list_prompts(key, params),
+            (CallTool::NAME, Some(caller)) => self.call_tool(key, params, caller, now),
+            (ReadResource::NAME, Some(caller)) => self.read_resource(key, params, caller, now),
+            (GetPrompt::NAME, Some(caller)) => self.get_prompt(key, params, caller, now),
+            (Complete::NAME, Some(caller)) => self.complete(key, read(raw)?, caller),
+            (_, Some(caller)) => self.serve_method(key, method, params, caller),
+            (_, None) => Err(RpcError::method_not_found(method)),
+        }
+    }
+
+    /// Whether anything is served for which this has to be declared.
+    pub(super) fn offers(&self, capability: Capability) -> bool {
+        let registry = &self.offer.registry;
+        match capability {
+            Capability::Tools => registry.tools.were_offered(),
+            Capability::Resources | Capability::Subscriptions => registry.offers_resources(),
+            Capability::Prompts => registry.prompts.were_offered(),
+            Capability::Completions => registry.has_completions(),
+            Capability::Logging => self.offer.config.logging,
+            Capability::Roots | Capability::Sampling | Capability::Elicitation => false,
         }
     }
 
     /// Answers a request with a complete result.
     pub(super) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R) {
-        let modern = self.session.request(key).is_some_and(|request| request.data.modern);
+        let modern = self.is_modern(key);
         let splice = if modern {
             Splice { members: br#""resultType":"complete""#, meta: &self.offer.result_meta }
         } else {
@@ -183,7 +196,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::new();
+        let mut capabilities = self.offer.config.declared.as_deref().cloned().unwrap_or_default();
         if self.offer.config.logging {
             capabilities = capabilities.with_logging();
         }
@@ -209,6 +222,7 @@ impl<T, H: Clone> Server<T, H> {
             .unwrap_or(ProtocolVersion::LATEST_LEGACY);
         let mut result = InitializeResult::new(version, self.capabilities(), self.offer.config.info.clone());
         result.instructions = self.offer.config.instructions.clone();
+        result.keep_within(version);
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
@@ -233,7 +247,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn is_modern(&self, key: RequestKey) -> bool {
-        self.session.request(key).is_some_and(|request| request.data.modern)
+        self.session.request(key).is_some_and(|request| request.data.is_modern())
     }
 
     /// A client's notification. Nothing is ever answered to one.
@@ -311,7 +325,11 @@ macro_rules! listings {
                 fn $function(&mut self, key: RequestKey, params: &Params<'_>) -> Result<(), RpcError> {
                     let cursor = params.cursor()?;
                     let (page, next) = self.offer.registry.$table.page(cursor.as_deref(), self.offer.config.page_size)?;
-                    let mut result = $result::new(page.into_iter().map($entry).collect::<Vec<_>>());
+                    let mut page = page.into_iter().map($entry).collect::<Vec<_>>();
+                    if let Some(version) = self.version_of(key) {
+                        page.keep_within(version);
+                    }
+                    let mut result = $result::new(page);
                     result.next_cursor = next;
                     if self.is_modern(key) {
                         result.ttl_ms = Some(self.ttl_ms());

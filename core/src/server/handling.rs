@@ -8,31 +8,32 @@
 //!      └────────────────────────────────────────── all answers are in ◄──────────────┘
 //! ```
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::config::Caller;
-use super::invocation::{Invocation, Invoked, Needs, Reply, ReplyTo};
+use super::invocation::{Invocation, Invoked, Reply, ReplyTo};
 use super::params::Params;
 use super::state::{CallDigest, Carried, NotUsable, Sealer, StateId};
-use super::{Call, Queued, Server};
-use crate::json::Json;
+use super::{Queued, Server};
+use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
-    CallToolResult, ClientCapabilities, CompleteParams, CompleteResult, ElicitParams, Era, InputRequest, InputRequests,
-    InputRequiredResult, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken, ProtocolVersion,
-    SubscriptionFilter,
+    CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken,
+    ProtocolVersion, SubscriptionFilter, Within,
 };
-use crate::session::{RequestKey, Timing};
+use crate::session::RequestKey;
 use crate::time::Instant;
 
 /// What a server knows of an open request.
 pub(crate) struct ServerRequest {
-    pub(super) modern: bool,
+    /// The revision that it is answered in; none before a legacy client has introduced itself.
+    pub(super) version: Option<ProtocolVersion>,
     pub(super) progress_token: Option<ProgressToken>,
     pub(super) last_progress: f64,
     pub(super) log_level: Option<LoggingLevel>,
@@ -58,6 +59,10 @@ struct FromBefore {
 }
 
 impl ServerRequest {
+    pub(super) fn is_modern(&self) -> bool {
+        self.version.is_some_and(|version| version.era() == Era::Modern)
+    }
+
     pub(super) fn is_subscription(&self) -> bool {
         matches!(self.kind, Kind::Subscription(_))
     }
@@ -89,7 +94,7 @@ impl<T, H: Clone> Server<T, H> {
     ) -> Result<(), RpcError> {
         let uri = params.uri()?;
         let Some((handler, variables)) = self.offer.registry.find_resource(&uri) else {
-            return Err(unknown_resource(&uri, caller.version));
+            return Err(RpcError::resource_not_found(&uri));
         };
         let handler = handler.clone();
         self.invoke(key, handler, Invoked::Resource { uri: uri.into_owned(), variables }, params, caller, now)
@@ -128,6 +133,37 @@ impl<T, H: Clone> Server<T, H> {
         Ok(())
     }
 
+    /// Serves a method that the protocol does not have, if the program does.
+    pub(super) fn serve_method(
+        &mut self,
+        key: RequestKey,
+        method: &str,
+        params: &Params<'_>,
+        caller: Arc<Caller>,
+    ) -> Result<(), RpcError> {
+        let Some((method, handler)) = self.offer.registry.method(method) else {
+            return Err(RpcError::method_not_found(method));
+        };
+        let (method, handler) = (method.clone(), handler.clone());
+        let params = params.raw().map_or_else(Json::empty_object, Json::from);
+        self.start(key, handler, Invoked::Method { method, params }, caller, FromBefore::default());
+        Ok(())
+    }
+
+    /// Answers by what a program made by itself.
+    fn answer_method(&mut self, key: RequestKey, result: &Json) {
+        let Some(result) = OwnResult::read(result) else {
+            return self.fail(key, RpcError::internal("the handler's result is no JSON object"));
+        };
+        match self.version_of(key) {
+            Some(version) if version.era() == Era::Modern && result.has("resultType") => {
+                let splice = Splice { members: b"", meta: &self.offer.result_meta };
+                self.session.answer(key, &result, splice);
+            }
+            _ => self.answer(key, &result),
+        }
+    }
+
     /// Runs a handler, with what the client has answered in earlier rounds.
     fn invoke(
         &mut self,
@@ -149,7 +185,7 @@ impl<T, H: Clone> Server<T, H> {
         Ok(())
     }
 
-    fn sealer(&self) -> Sealer {
+    pub(super) fn sealer(&self) -> Sealer {
         let key = self.offer.config.state_key;
         Sealer::new(key.unwrap_or_else(|| unreachable!("a server that was given no key has drawn one")))
     }
@@ -195,7 +231,7 @@ impl<T, H: Clone> Server<T, H> {
         self.queue.push_back(Queued::Invoke { handler, invocation });
     }
 
-    fn unix_time(&self, now: Instant) -> core::time::Duration {
+    pub(super) fn unix_time(&self, now: Instant) -> core::time::Duration {
         self.offer.config.unix_time_at_origin.saturating_add(now.since(Instant::ZERO))
     }
 
@@ -203,196 +239,61 @@ impl<T, H: Clone> Server<T, H> {
     pub(crate) fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         let ReplyTo(key) = reply;
         self.session.watch_at(now);
+        let Some(version) = self.version_of(key) else { return };
         match outcome {
             Ok(Reply::Tool(mut result)) => {
-                if !self.any_structured_content(key) {
-                    // Before 2026-07-28 structured content is an object; the text block says the same.
-                    result.structured_content =
-                        result.structured_content.filter(|content| content.as_str().starts_with('{'));
-                }
+                result.keep_within(version);
                 self.answer(key, &result);
             }
-            Ok(Reply::Prompt(result)) => self.answer(key, &result),
+            Ok(Reply::Prompt(mut result)) => {
+                result.keep_within(version);
+                self.answer(key, &result);
+            }
             Ok(Reply::Completion(result)) => self.answer(key, &result),
+            Ok(Reply::Method(result)) => self.answer_method(key, &result),
             Ok(Reply::Resource(mut result)) => {
-                if self.session.request(key).is_some_and(|request| request.data.modern) {
-                    result.ttl_ms.get_or_insert(self.ttl_ms());
-                    result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
-                } else {
-                    result.ttl_ms = None;
-                    result.cache_scope = None;
-                }
+                result.ttl_ms.get_or_insert(self.ttl_ms());
+                result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
+                result.keep_within(version);
                 self.answer(key, &result);
             }
             Ok(Reply::InputRequired(needs)) => self.input_required(key, needs, now),
-            Err(error) => self.session.fail(key, &error),
+            Err(error) if error.code == code::URL_ELICITATION_REQUIRED => self.pages_required(key, error, now),
+            Err(error) => self.fail(key, error),
         }
     }
 
-    fn any_structured_content(&self, key: RequestKey) -> bool {
-        self.invocation(key).is_some_and(|invocation| invocation.caller.version.allows_any_structured_content())
+    /// Answers a request with an error, by the code that its revision has for it.
+    pub(super) fn fail(&mut self, key: RequestKey, mut error: RpcError) {
+        if let Some(version) = self.version_of(key) {
+            error.keep_within(version);
+        }
+        self.session.fail(key, &error);
     }
 
-    fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
+    /// The revision that an open request is to be answered in.
+    pub(super) fn version_of(&self, key: RequestKey) -> Option<ProtocolVersion> {
+        self.session.request(key)?.data.version
+    }
+
+    pub(super) fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
         match &self.session.request(key)?.data.kind {
             Kind::Handler { invocation, .. } => Some(invocation),
             _ => None,
         }
     }
 
-    fn input_required(&mut self, key: RequestKey, needs: Needs, now: Instant) {
-        let Some(invocation) = self.invocation(key).cloned() else { return };
-        let required = capabilities_for(&needs.requests);
-        if let Some(missing) = invocation.caller.capabilities.missing(&required) {
-            return self.cannot_ask(key, &invocation, missing);
-        }
-        let modern = invocation.caller.version.era() == Era::Modern;
-        if needs.requests.is_empty() && !(modern && needs.state.is_some()) {
-            let error = RpcError::internal("the handler asked for input without saying for which");
-            return self.session.fail(key, &error);
-        }
-        if modern {
-            self.ask_modern_client(key, &invocation, needs, now);
-        } else {
-            self.ask_legacy_client(key, &invocation, needs, now);
-        }
-    }
-
-    /// The handler needs what this client cannot give.
-    fn cannot_ask(&mut self, key: RequestKey, invocation: &Invocation, missing: ClientCapabilities) {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Data {
-            required_capabilities: ClientCapabilities,
-        }
-        let message = "this needs a client capability that was not declared";
-        if invocation.caller.version.era() == Era::Modern {
-            let error = RpcError::new(code::MISSING_REQUIRED_CLIENT_CAPABILITY, message)
-                .with_data(&Data { required_capabilities: missing });
-            return self.session.fail(key, &error);
-        }
-        let detail = Json::of(&missing).map_or_else(|_| message.to_owned(), |it| alloc::format!("{message}: {it}"));
-        self.give_up(key, invocation, detail);
-    }
-
-    /// Ends a request for which no input can be had: a tool says so in its result, which a model can read.
-    fn give_up(&mut self, key: RequestKey, invocation: &Invocation, detail: String) {
-        match invocation.request {
-            Invoked::Tool { .. } => self.answer(key, &CallToolResult::error(detail)),
-            _ => self.session.fail(key, &RpcError::internal(detail)),
-        }
-    }
-
-    fn ask_modern_client(&mut self, key: RequestKey, invocation: &Invocation, needs: Needs, now: Instant) {
-        let mut result = InputRequiredResult::default();
-        if !needs.requests.is_empty() {
-            result.input_requests = Some(needs.requests.into_iter().collect::<InputRequests>());
-        }
-        if needs.state.is_some() || !invocation.inputs.is_empty() {
-            let expires = self.unix_time(now) + self.offer.config.state_lifetime;
-            let call = digest(&invocation.request);
-            let carried = Carried { inputs: invocation.inputs.clone(), state: needs.state };
-            match self.sealer().seal(&call, &carried, expires, key) {
-                Ok(sealed) => result.request_state = Some(sealed),
-                Err(error) => return self.session.fail(key, &RpcError::internal(error.to_string())),
-            }
-        }
-        let splice = Splice { members: br#""resultType":"input_required""#, meta: &self.offer.result_meta };
-        self.session.answer(key, &result, splice);
-    }
-
-    fn ask_legacy_client(&mut self, key: RequestKey, invocation: &Arc<Invocation>, needs: Needs, now: Instant) {
-        if invocation.rounds >= self.offer.config.limits.input_rounds {
-            let detail = alloc::format!("the handler still asked for input after {} rounds", invocation.rounds);
-            return self.session.fail(key, &RpcError::internal(detail));
-        }
-        let mut next = Invocation::clone(invocation);
-        next.rounds += 1;
-        if needs.state.is_some() {
-            next.state = needs.state;
-        }
-        if let Some(request) = self.session.request_mut(key) {
-            request.data.kind = Kind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
-        }
-        let timing = Timing::exactly(self.offer.config.input_timeout);
-        for (name, request) in needs.requests {
-            let method = request.method().to_owned();
-            let call = Call::Input { request: key, name };
-            let number = self.session.next_number();
-            let sent = match &request {
-                InputRequest::Elicit(ElicitParams::Url(params)) => {
-                    let mut params = params.clone();
-                    params.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
-                    self.session.call(Some(key), &method, &params, Splice::default(), timing, call, now)
-                }
-                InputRequest::Elicit(params) => {
-                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
-                }
-                InputRequest::Sample(params) => {
-                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
-                }
-                InputRequest::Roots(params) => {
-                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
-                }
-                InputRequest::Other { params, .. } => {
-                    self.session.call(Some(key), &method, params, Splice::default(), timing, call, now)
-                }
-            };
-            if let Err(refused) = sent {
-                return self.session.fail(key, &RpcError::internal(refused.why.to_string()));
-            }
-        }
-    }
-
-    /// A legacy client has answered one of a handler's requests for input.
-    pub(super) fn input_arrived(&mut self, key: RequestKey, name: String, answer: Result<Json, RpcError>) {
-        let Some(request) = self.session.request_mut(key) else { return };
-        let Kind::Handler { invocation, missing } = &mut request.data.kind else { return };
-        match answer {
-            Ok(answer) => {
-                Arc::make_mut(invocation).inputs.insert(name, answer);
-                *missing = missing.saturating_sub(1);
-                if *missing > 0 {
-                    return;
-                }
-                let invocation = invocation.clone();
-                match self.handler_for(&invocation.request) {
-                    Some(handler) => self.queue.push_back(Queued::Invoke { handler, invocation }),
-                    None => self.session.fail(key, &RpcError::internal("the handler was removed meanwhile")),
-                }
-            }
-            Err(error) => {
-                let invocation = invocation.clone();
-                self.withdraw_inputs(key);
-                let detail = alloc::format!("the client could not answer the request for input {name:?}: {error}");
-                self.give_up(key, &invocation, detail);
-            }
-        }
-    }
-
-    fn handler_for(&self, request: &Invoked) -> Option<H> {
+    pub(super) fn handler_for(&self, request: &Invoked) -> Option<H> {
         match request {
             Invoked::Tool { name, .. } => self.offer.registry.tools.get(name).map(|(_, _, handler)| handler.clone()),
             Invoked::Prompt { name, .. } => {
                 self.offer.registry.prompts.get(name).map(|(_, _, handler)| handler.clone())
             }
             Invoked::Resource { uri, .. } => self.offer.registry.find_resource(uri).map(|(handler, _)| handler.clone()),
+            Invoked::Method { method, .. } => self.offer.registry.method(method).map(|(_, handler)| handler.clone()),
             Invoked::Completion(params) => {
                 self.offer.registry.find_completion(&params.reference, &params.argument.name).ok()?.cloned()
             }
-        }
-    }
-
-    /// The client will answer nothing any more: what waits for it is given up.
-    pub(crate) fn stop_waiting_for_input(&mut self) {
-        let waiting: alloc::vec::Vec<_> = self
-            .session
-            .requests()
-            .filter(|(_, request)| matches!(request.data.kind, Kind::Handler { missing: 1.., .. }))
-            .map(|(key, _)| key)
-            .collect();
-        for key in waiting {
-            self.session.fail(key, &RpcError::internal("the client closed its end before it gave the input"));
         }
     }
 
@@ -407,6 +308,9 @@ impl<T, H: Clone> Server<T, H> {
         let mut params = ProgressParams::new(token, progress);
         params.total = total;
         params.message = message.map(ToOwned::to_owned);
+        if let Some(version) = self.version_of(key) {
+            params.keep_within(version);
+        }
         self.session.notify(Some(key), "notifications/progress", &params, Splice::default());
     }
 
@@ -414,7 +318,7 @@ impl<T, H: Clone> Server<T, H> {
     /// clients get no others.
     pub(crate) fn log(&mut self, key: Option<RequestKey>, message: &LoggingMessageParams) {
         let least = match key {
-            Some(key) => self.session.request(key).and_then(|request| match request.data.modern {
+            Some(key) => self.session.request(key).and_then(|request| match request.data.is_modern() {
                 true => request.data.log_level,
                 false => Some(self.legacy.log_level),
             }),
@@ -426,17 +330,35 @@ impl<T, H: Clone> Server<T, H> {
     }
 }
 
-fn unknown_resource(uri: &str, version: ProtocolVersion) -> RpcError {
-    #[derive(Serialize)]
-    struct Data<'a> {
-        uri: &'a str,
+/// A result that a program made by itself, with its `_meta` at the front, where the engine adds to it.
+struct OwnResult<'a>(Vec<(Cow<'a, str>, JsonText<'a>)>);
+
+impl<'a> OwnResult<'a> {
+    fn read(result: &'a Json) -> Option<Self> {
+        let mut all = Vec::new();
+        members(result.as_str(), MOST_LEVELS, |name, value| all.push((name, value))).ok()?;
+        if let Some(meta) = all.iter().position(|(name, _)| name == "_meta") {
+            all[..=meta].rotate_right(1);
+            if !all[0].1.is_object() {
+                return None;
+            }
+        }
+        Some(Self(all))
     }
-    let code = if version.has_resource_not_found_code() { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
-    RpcError::new(code, alloc::format!("unknown resource: {}", excerpt(uri))).with_data(&Data { uri })
+
+    fn has(&self, wanted: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == wanted)
+    }
+}
+
+impl Serialize for OwnResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// What a call is, for the state that travels between its rounds.
-fn digest(request: &Invoked) -> CallDigest {
+pub(super) fn digest(request: &Invoked) -> CallDigest {
     match request {
         Invoked::Tool { name, arguments } => CallDigest::of("tools/call", name, arguments.as_str()),
         Invoked::Resource { uri, .. } => CallDigest::of("resources/read", uri, ""),
@@ -444,22 +366,7 @@ fn digest(request: &Invoked) -> CallDigest {
             let arguments = Json::of(arguments).unwrap_or_else(|_| Json::empty_object());
             CallDigest::of("prompts/get", name, arguments.as_str())
         }
+        Invoked::Method { method, params } => CallDigest::of(method, "", params.as_str()),
         Invoked::Completion(_) => CallDigest::of("completion/complete", "", ""),
     }
-}
-
-/// What a client must have declared to be asked for this.
-fn capabilities_for(requests: &BTreeMap<String, InputRequest>) -> ClientCapabilities {
-    let mut required = ClientCapabilities::new();
-    for request in requests.values() {
-        required = match request {
-            InputRequest::Elicit(ElicitParams::Url(_)) => required.with_url_elicitation(),
-            InputRequest::Elicit(_) => required.with_form_elicitation(),
-            InputRequest::Sample(params) if params.tools.is_some() => required.with_sampling_tools(),
-            InputRequest::Sample(_) => required.with_sampling(),
-            InputRequest::Roots(_) => required.with_roots(false),
-            InputRequest::Other { .. } => required,
-        };
-    }
-    required
 }

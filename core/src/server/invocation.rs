@@ -15,6 +15,7 @@ use crate::jsonrpc::RpcError;
 use crate::model::{
     CallToolResult, CompleteParams, CompleteResult, CreateMessageParams, CreateMessageResult, ElicitParams,
     ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, ReadResourceResult,
+    relative_path,
 };
 use crate::session::RequestKey;
 
@@ -86,6 +87,42 @@ pub enum Invoked {
     },
     /// Complete an argument.
     Completion(CompleteParams),
+    /// Serve a method that the protocol does not have.
+    Method {
+        /// Its name.
+        method: Arc<str>,
+        /// Its parameters: a JSON object, as it came, `_meta` and all.
+        params: Json,
+    },
+}
+
+impl Invoked {
+    /// The value of a template's variable that is to become part of a path: it leads below the folder that it is appended
+    /// to, or it is refused.
+    ///
+    /// # Errors
+    ///
+    /// When the template has no such variable, or its value might lead elsewhere; see [`relative_path`]. The error goes to
+    /// the client as it is.
+    pub fn path(&self, variable: &str) -> Result<&str, RpcError> {
+        match self {
+            Self::Resource { variables, .. } => path_of(variables, variable),
+            _ => Err(RpcError::internal("only resources have variables")),
+        }
+    }
+}
+
+/// The value of a variable that is to become part of a path; see [`Invoked::path`].
+///
+/// # Errors
+///
+/// When there is no such variable, or its value might lead elsewhere.
+pub fn path_of<'a>(variables: &'a BTreeMap<String, String>, variable: &str) -> Result<&'a str, RpcError> {
+    let Some(value) = variables.get(variable) else {
+        return Err(RpcError::internal(alloc::format!("the template has no variable {variable:?}, or the URI none")));
+    };
+    relative_path(value)
+        .map_err(|why| RpcError::invalid_params(alloc::format!("{variable} is no path that may be read: {why}")))
 }
 
 /// What a handler gives back.
@@ -100,6 +137,9 @@ pub enum Reply {
     Prompt(GetPromptResult),
     /// Of a completion.
     Completion(CompleteResult),
+    /// Of a method that the protocol does not have: a JSON object. Modern clients get it marked as complete, unless it has
+    /// a `resultType` of its own.
+    Method(Json),
     /// The handler needs to know more, and will be invoked again with the answers.
     InputRequired(Needs),
 }
@@ -181,7 +221,9 @@ impl Asking {
 
     /// Asks for the client's roots.
     pub fn roots(&mut self, name: &str) -> Result<ListRootsResult, HandlerError> {
-        self.ask(name, || InputRequest::Roots(ListRootsParams::default()))
+        let roots: ListRootsResult = self.ask(name, || InputRequest::Roots(ListRootsParams::default()))?;
+        roots.check().map_err(|error| HandlerError::failed(alloc::format!("the client's roots are wrong: {error}")))?;
+        Ok(roots)
     }
 
     fn ask<A: DeserializeOwned>(

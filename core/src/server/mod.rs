@@ -1,14 +1,16 @@
 //! The server role: a registry of what is offered, dispatch of requests to it, and whatever handlers need on the way.
 //! Legacy and modern clients are served side by side.
 //!
-//! Which methods there are, in which era, is in `dispatch`; the life of a handler's call, and how it gets its inputs
-//! in either era, is in `handling`; what clients are told of changes is in `subscriptions`.
+//! Which methods there are, in which era, is in `dispatch`; the life of a handler's call is in `handling`, and how it gets
+//! its inputs in either era in `inputs`; what clients are told of changes is in `subscriptions`.
 
 mod config;
 mod dispatch;
 mod event;
 mod handling;
+mod inputs;
 mod invocation;
+mod notices;
 mod params;
 mod registry;
 mod state;
@@ -22,10 +24,14 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-pub use config::{Caller, ServerConfig};
+pub use config::{Caller, InvalidDeclaration, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
-pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo};
+use inputs::ParamsOf;
+pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, ReplyTo, path_of};
+#[cfg(feature = "http")]
+pub(crate) use notices::is_private;
+pub(crate) use notices::written;
 pub(crate) use params::Params;
 pub(crate) use registry::Changes;
 pub use registry::Registry;
@@ -301,10 +307,19 @@ impl<T, H: Clone> Server<T, H> {
         if let Err(why) = self.may_call(method) {
             return Err(Refused::new(why, token));
         }
+        let asked = match self.asked_by_call(method, params) {
+            Ok(asked) => asked,
+            Err(why) => return Err(Refused::new(why, token)),
+        };
         let call = CallId(self.session.next_number());
         let total = options.total_timeout.unwrap_or(self.offer.config.input_timeout);
         let timing = Timing::new(options.idle_timeout.unwrap_or_default(), total);
-        match self.session.call(None, method, params, Splice::default(), timing, Call::User { call, token }, now) {
+        let (splice, own) = (Splice::default(), Call::User { call, token });
+        let sent = match &asked {
+            Some(request) => self.session.call(None, method, &ParamsOf(request), splice, timing, own, now),
+            None => self.session.call(None, method, params, splice, timing, own, now),
+        };
+        match sent {
             Ok(_) => Ok(call),
             Err(Refused { why, token: Call::User { token, .. } }) => Err(Refused::new(why, token)),
             Err(_) => unreachable!("a refused call gives its own token back"),

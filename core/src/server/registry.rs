@@ -11,7 +11,7 @@ use crate::jsonrpc::RpcError;
 use crate::model::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool, UriTemplate, UriTemplateError};
 use crate::table::Table;
 
-/// Tools, resources, templates, prompts and completions, each with a handler of the program's.
+/// Tools, resources, templates, prompts, completions and methods of the program's own, each with a handler of the program's.
 ///
 /// ```
 /// use windlass::model::Tool;
@@ -27,10 +27,23 @@ pub struct Registry<H> {
     pub(super) resources: Offers<Resource, H>,
     pub(super) templates: Offers<(ResourceTemplate, UriTemplate), H>,
     pub(super) prompts: Offers<Prompt, H>,
+    rare: Option<Box<Rare<H>>>,
+    pub(super) changes: Changes,
+}
+
+/// What few servers have, so that the others have no more than a place for it.
+#[derive(Clone, Debug)]
+struct Rare<H> {
     completions: BTreeMap<(CompletionKey, String), H>,
     /// Whether there ever was a completion: what was declared to clients stays declared.
     completions_offered: bool,
-    pub(super) changes: Changes,
+    methods: BTreeMap<Arc<str>, H>,
+}
+
+impl<H> Default for Rare<H> {
+    fn default() -> Self {
+        Self { completions: BTreeMap::new(), completions_offered: false, methods: BTreeMap::new() }
+    }
 }
 
 /// Which lists have changed since clients were told.
@@ -61,8 +74,7 @@ impl<H> Registry<H> {
             resources: Offers::new(),
             templates: Offers::new(),
             prompts: Offers::new(),
-            completions: BTreeMap::new(),
-            completions_offered: false,
+            rare: None,
             changes: Changes::default(),
         }
     }
@@ -137,28 +149,51 @@ impl<H> Registry<H> {
 
     /// Adds a handler that completes an argument of a prompt.
     pub fn add_prompt_completion(&mut self, prompt: &str, argument: &str, handler: H) {
-        self.completions.insert((CompletionKey::Prompt(prompt.to_owned()), argument.to_owned()), handler);
-        self.completions_offered = true;
+        self.add_completion(CompletionKey::Prompt(prompt.to_owned()), argument, handler);
     }
 
     /// Removes what completes an argument of a prompt; false if nothing does.
     pub fn remove_prompt_completion(&mut self, prompt: &str, argument: &str) -> bool {
-        self.completions.remove(&(CompletionKey::Prompt(prompt.to_owned()), argument.to_owned())).is_some()
+        self.remove_completion(CompletionKey::Prompt(prompt.to_owned()), argument)
     }
 
     /// Adds a handler that completes a variable of a resource template.
     pub fn add_resource_completion(&mut self, uri_template: &str, variable: &str, handler: H) {
-        self.completions.insert((CompletionKey::Resource(uri_template.to_owned()), variable.to_owned()), handler);
-        self.completions_offered = true;
+        self.add_completion(CompletionKey::Resource(uri_template.to_owned()), variable, handler);
     }
 
     /// Removes what completes a variable of a resource template; false if nothing does.
     pub fn remove_resource_completion(&mut self, uri_template: &str, variable: &str) -> bool {
-        self.completions.remove(&(CompletionKey::Resource(uri_template.to_owned()), variable.to_owned())).is_some()
+        self.remove_completion(CompletionKey::Resource(uri_template.to_owned()), variable)
+    }
+
+    fn add_completion(&mut self, of: CompletionKey, argument: &str, handler: H) {
+        let rare = self.rare.get_or_insert_default();
+        rare.completions.insert((of, argument.to_owned()), handler);
+        rare.completions_offered = true;
+    }
+
+    fn remove_completion(&mut self, of: CompletionKey, argument: &str) -> bool {
+        self.rare.as_mut().is_some_and(|rare| rare.completions.remove(&(of, argument.to_owned())).is_some())
+    }
+
+    /// Serves a method that the protocol does not have, in both eras, or replaces what served it. The protocol's own
+    /// methods stay its own: a handler for one of them is never invoked.
+    pub fn add_method(&mut self, method: &str, handler: H) {
+        self.rare.get_or_insert_default().methods.insert(method.into(), handler);
+    }
+
+    /// Serves a method no longer; false if it was not served.
+    pub fn remove_method(&mut self, method: &str) -> bool {
+        self.rare.as_mut().is_some_and(|rare| rare.methods.remove(method).is_some())
+    }
+
+    pub(super) fn method(&self, method: &str) -> Option<(&Arc<str>, &H)> {
+        self.rare.as_ref()?.methods.get_key_value(method)
     }
 
     pub(super) fn has_completions(&self) -> bool {
-        self.completions_offered
+        self.rare.as_ref().is_some_and(|rare| rare.completions_offered)
     }
 
     pub(super) fn offers_resources(&self) -> bool {
@@ -189,7 +224,8 @@ impl<H> Registry<H> {
             }
             _ => return Err(RpcError::invalid_params("completion is for prompts and resources only")),
         };
-        match self.completions.get(&(key, argument.to_owned())) {
+        let completions = self.rare.as_ref().map(|rare| &rare.completions);
+        match completions.and_then(|completions| completions.get(&(key, argument.to_owned()))) {
             Some(handler) => Ok(Some(handler)),
             None if exists => Ok(None),
             None => Err(RpcError::invalid_params("there is no such prompt or resource to complete")),

@@ -8,7 +8,7 @@ use super::Server;
 use super::handling::Kind;
 use super::registry::Changes;
 use crate::json::write_json;
-use crate::jsonrpc::{Id, RpcError, Splice, code, excerpt};
+use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
     EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
     key,
@@ -47,8 +47,7 @@ impl Change<'_> {
 impl<T, H: Clone> Server<T, H> {
     pub(super) fn subscribe(&mut self, key: RequestKey, params: SubscribeParams) -> Result<(), RpcError> {
         if self.offer.registry.find_resource(&params.uri).is_none() {
-            let message = alloc::format!("unknown resource: {}", excerpt(&params.uri));
-            return Err(RpcError::new(code::RESOURCE_NOT_FOUND, message));
+            return Err(RpcError::resource_not_found(&params.uri));
         }
         let subscribed = self.legacy.subscriptions.resource_subscriptions.get_or_insert_default();
         if !subscribed.contains(&params.uri) {

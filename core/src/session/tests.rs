@@ -7,8 +7,8 @@ use super::incoming::NotBegun;
 use super::*;
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::limits::Limits;
-use crate::observer::{Observed, Outcome};
 use crate::model::{CallTool, EmptyParams, Initialized};
+use crate::observer::{Observed, Outcome};
 
 type Own = Session<&'static str, u8>;
 

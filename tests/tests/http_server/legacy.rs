@@ -24,6 +24,21 @@ fn a_session_from_its_beginning_to_its_end() {
 }
 
 #[test]
+fn a_session_begins_in_a_version_that_there_is() {
+    let mut house = House::new();
+    for unknown in ["2099-01-01", "1999", ""] {
+        let answer = house.post(&format!("MCP-Protocol-Version: {unknown}\r\n"), &initialize("2025-11-25"));
+        assert!(status(&answer) == 400 && body(&answer).contains("MCP-Protocol-Version"), "{unknown}: {answer}");
+        assert_eq!(header(&answer, "Mcp-Session-Id"), None);
+    }
+    assert_eq!(house.server.sessions(), 0);
+    // What the body asks for is negotiated, and need not be what the header says.
+    for headers in ["", "MCP-Protocol-Version: 2025-11-25\r\n", "MCP-Protocol-Version: 2025-06-18\r\n"] {
+        assert_eq!(status(&house.post(headers, &initialize("2099-01-01"))), 200, "{headers}");
+    }
+}
+
+#[test]
 fn sessions_are_asked_for_and_are_their_own() {
     let mut house = House::new();
     let (one, two) = (house.initialize("2025-06-18"), house.initialize("2025-11-25"));

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use windlass::ConnId;
-use windlass::model::Tool;
+use windlass::model::{ElicitationComplete, ElicitationCompleteParams, Notice, Tool, ToolListChanged};
 
-use crate::guest::{House, body, get, header, ids, messages, post, session, status};
+use crate::guest::{House, body, get, header, ids, initialize, messages, post, session, status};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"slow","arguments":{}}}"#;
 
@@ -28,6 +28,41 @@ fn leave(house: &mut House, conn: ConnId) {
 fn change(house: &mut House, tool: &str) {
     house.server.registry().add_tool(Tool::without_arguments(tool), "echo");
     house.settle();
+}
+
+/// The methods of all notifications on a stream.
+fn told(house: &mut House, conn: ConnId) -> Vec<String> {
+    let events = house.read(conn);
+    let method = |message: &String| {
+        let message: serde_json::Value = serde_json::from_str(message).ok()?;
+        message["method"].as_str().map(ToOwned::to_owned)
+    };
+    messages(&body(&events)).iter().filter_map(method).collect()
+}
+
+#[test]
+fn only_the_client_that_was_asked_is_told_that_it_is_complete() {
+    let mut house = House::new();
+    let visits =
+        initialize("2025-11-25").replace(r#""capabilities":{}"#, r#""capabilities":{"elicitation":{"url":{}}}"#);
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let id = header(&house.post("", &visits), "Mcp-Session-Id").expect("a session");
+        house.post(&session(&id), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        let conn = listen(&mut house, &id, "");
+        clients.push((id, conn));
+    }
+    house.post(&session(&clients[0].0), CALL);
+    let key = house.slow[0].key();
+    house.answer_slow();
+    let done = ElicitationCompleteParams::new("login-7");
+    assert!(house.server.notify::<ElicitationComplete>(None, &done).is_err());
+    // The request is over, and still says whose it was.
+    assert_eq!(house.server.notify::<ElicitationComplete>(Some(key), &done), Ok(()));
+    assert_eq!(house.server.notify_raw(None, ToolListChanged::NAME, &()), Ok(()));
+    house.settle();
+    assert_eq!(told(&mut house, clients[0].1), [ElicitationComplete::NAME, ToolListChanged::NAME]);
+    assert_eq!(told(&mut house, clients[1].1), [ToolListChanged::NAME]);
 }
 
 #[test]

@@ -10,12 +10,17 @@ mod client_asked;
 mod client_legacy;
 mod client_modern;
 mod negotiation;
+mod paths;
+mod server_codes;
 mod server_edges;
 mod server_legacy;
 mod server_malformed;
 mod server_modern;
 mod server_notices;
+mod server_own;
+mod server_revisions;
 mod server_rounds;
+mod server_sampling;
 
 use windlass_sim::{Party, assert_transcript_file};
 

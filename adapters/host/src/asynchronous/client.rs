@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, Json, RpcError};
@@ -14,7 +15,7 @@ use super::{BoxFuture, Runtime, Wakeup};
 use crate::canceller::{Cancellable, Cancels};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler, subscription_handle,
+    no_handler, params_of, subscription_handle,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -292,6 +293,29 @@ impl<R: Runtime> ClientBuilder<R> {
             _ => Box::pin(async { Err(no_handler()) }),
         }));
         self.declare(ClientCapabilities::with_sampling)
+    }
+
+    /// Answers a request of a legacy server's that the specification does not have.
+    #[must_use]
+    pub fn on_request<F, A, P, T>(mut self, method: &str, handler: F) -> Self
+    where
+        F: Fn(P) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<T, RpcError>> + Send + 'static,
+        P: DeserializeOwned,
+        T: Serialize,
+    {
+        let answer = move |request| -> Answer {
+            match params_of(request) {
+                Ok(params) => {
+                    let answer = handler(params);
+                    Box::pin(async move { Ok(InputResponse::Other(Json::of(&answer.await?)?)) })
+                }
+                Err(error) => Box::pin(async move { Err(error) }),
+            }
+        };
+        self.inputs.methods.insert(method.into(), Arc::new(answer));
+        self.settings.config.methods.push(method.into());
+        self
     }
 
     /// Tells the server which roots there are.

@@ -6,7 +6,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use windlass::Json;
 use windlass::client::CallId;
 use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
@@ -107,6 +109,17 @@ impl<R: Runtime> Server<R> {
     {
         let handler = completion_handler(handler);
         self.core.change(|machine, _| machine.registry().add_resource_completion(uri_template, variable, handler));
+    }
+
+    /// Serves a method that the protocol does not have from now on, in both eras.
+    pub fn add_method<F, P, O, T>(&self, method: &str, handler: F)
+    where
+        F: Fn(Context, P) -> O + Send + Sync + 'static,
+        P: DeserializeOwned + Send,
+        O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+        T: Serialize,
+    {
+        self.core.change(|machine, _| machine.registry().add_method(method, method_handler(handler)));
     }
 
     /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
@@ -230,6 +243,20 @@ impl<R: Runtime> ServerBuilder<R> {
         self
     }
 
+    /// Serves a method that the protocol does not have, in both eras. Parameters that do not fit `P` are refused; what is
+    /// answered has to be a JSON object.
+    #[must_use]
+    pub fn method<F, P, O, T>(mut self, method: &str, handler: F) -> Self
+    where
+        F: Fn(Context, P) -> O + Send + Sync + 'static,
+        P: DeserializeOwned + Send,
+        O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+        T: Serialize,
+    {
+        self.settings.registry.add_method(method, method_handler(handler));
+        self
+    }
+
     /// Starts to serve in the background.
     ///
     /// # Errors
@@ -304,6 +331,22 @@ where
         Ok(arguments) => {
             let outcome = handler(context, arguments);
             Handled::Later(Box::pin(async move { Ok(Reply::Tool(outcome.await?.into())) }))
+        }
+        Err(error) => Handled::Now(Err(error)),
+    })
+}
+
+fn method_handler<F, P, O, T>(handler: F) -> Handler
+where
+    F: Fn(Context, P) -> O + Send + Sync + 'static,
+    P: DeserializeOwned + Send,
+    O: Future<Output = Result<T, HandlerError>> + Send + 'static,
+    T: Serialize,
+{
+    Arc::new(move |context| match arguments::of_method(&context) {
+        Ok(params) => {
+            let outcome = handler(context, params);
+            Handled::Later(Box::pin(async move { Ok(Reply::Method(Json::of(&outcome.await?)?)) }))
         }
         Err(error) => Handled::Now(Err(error)),
     })

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 #[cfg(feature = "http")]
 use windlass::SendError;
 use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
@@ -19,7 +20,7 @@ use super::pool::{HANDLER_THREADS, Pool};
 use crate::canceller::{Cancellable, Cancels};
 use crate::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler, subscription_handle,
+    no_handler, params_of, subscription_handle,
 };
 use crate::completion::{Feed, Slot, Token};
 use crate::endpoint::Connector;
@@ -322,6 +323,20 @@ impl<D: Drive> ClientBuilder<D> {
             _ => Err(no_handler()),
         }));
         self.declare(ClientCapabilities::with_sampling)
+    }
+
+    /// Answers a request of a legacy server's that the specification does not have.
+    #[must_use]
+    pub fn on_request<F, P, T>(mut self, method: &str, handler: F) -> Self
+    where
+        F: Fn(P) -> Result<T, RpcError> + Send + Sync + 'static,
+        P: DeserializeOwned,
+        T: Serialize,
+    {
+        let answer = move |request| Ok(InputResponse::Other(Json::of(&handler(params_of(request)?)?)?));
+        self.inputs.methods.insert(method.into(), Arc::new(answer));
+        self.settings.config.methods.push(method.into());
+        self
     }
 
     /// Tells the server which roots there are.

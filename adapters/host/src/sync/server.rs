@@ -5,7 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use windlass::Json;
 use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
@@ -102,6 +104,16 @@ impl<D: Drive> Server<D> {
     {
         let handler = completion_handler(handler);
         self.core.change(|machine, _| machine.registry().add_resource_completion(uri_template, variable, handler));
+    }
+
+    /// Serves a method that the protocol does not have from now on, in both eras.
+    pub fn add_method<F, P, T>(&self, method: &str, handler: F)
+    where
+        F: Fn(Context, P) -> Result<T, HandlerError> + Send + Sync + 'static,
+        P: DeserializeOwned,
+        T: Serialize,
+    {
+        self.core.change(|machine, _| machine.registry().add_method(method, method_handler(handler)));
     }
 
     /// Calls a legacy client. In the modern era a server has no calls: handlers ask for input by their context, which
@@ -212,6 +224,19 @@ impl<D: Drive> ServerBuilder<D> {
         self
     }
 
+    /// Serves a method that the protocol does not have, in both eras. Parameters that do not fit `P` are refused; what is
+    /// answered has to be a JSON object.
+    #[must_use]
+    pub fn method<F, P, T>(mut self, method: &str, handler: F) -> Self
+    where
+        F: Fn(Context, P) -> Result<T, HandlerError> + Send + Sync + 'static,
+        P: DeserializeOwned,
+        T: Serialize,
+    {
+        self.settings.registry.add_method(method, method_handler(handler));
+        self
+    }
+
     /// Starts to serve on a thread of its own.
     ///
     /// # Errors
@@ -299,6 +324,19 @@ where
         let arguments = arguments::of_tool(&context);
         let outcome = arguments.and_then(|arguments| handler(context, arguments));
         Handled::Now(outcome.map(|result| Reply::Tool(result.into())))
+    })
+}
+
+fn method_handler<F, P, T>(handler: F) -> Handler
+where
+    F: Fn(Context, P) -> Result<T, HandlerError> + Send + Sync + 'static,
+    P: DeserializeOwned,
+    T: Serialize,
+{
+    Arc::new(move |context| {
+        let params = arguments::of_method(&context);
+        let outcome = params.and_then(|params| handler(context, params));
+        Handled::Now(outcome.and_then(|result| Ok(Reply::Method(Json::of(&result)?))))
     })
 }
 

@@ -24,14 +24,16 @@ use front::Front;
 use sessions::{LegacySession, STATELESS, Sessions};
 use streams::StreamId;
 
+use serde::Serialize;
+
 use crate::entropy::{Entropy, Seed};
-use crate::error::{CloseReason, ConnError};
+use crate::error::{CloseReason, ConnError, SendError};
 use crate::json::Json;
 use crate::jsonrpc::{RpcError, code};
 use crate::machine::{ConnId, Machine, Output, Sealed};
-use crate::model::LoggingMessageParams;
+use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
-use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent, is_private, written};
 use crate::session::{Kind, RequestKey};
 use crate::time::{Instant, earliest};
 
@@ -164,6 +166,42 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&mut self, uri: &str) {
         self.each(None, |server| server.resource_updated(uri));
+    }
+
+    /// Tells the client of a request something, or all legacy clients if no request is named, as far as their revisions
+    /// have the notification. A request that is over still names a legacy client.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such client, or its revision or the protocol does not allow it.
+    pub fn notify<N: Notice>(&mut self, request: Option<RequestKey>, params: &N::Params) -> Result<(), SendError> {
+        self.notify_raw(request, N::NAME, params)
+    }
+
+    /// The same for a notification that has no type here.
+    ///
+    /// # Errors
+    ///
+    /// The same, and when the parameters are no JSON object.
+    pub fn notify_raw<P: Serialize + ?Sized>(
+        &mut self,
+        request: Option<RequestKey>,
+        method: &str,
+        params: &P,
+    ) -> Result<(), SendError> {
+        let params = written(params)?;
+        let Some(key) = request else {
+            if is_private(method) {
+                return Err(SendError::Invalid("only the client that was asked may be told; name its request".into()));
+            }
+            // Some clients may not be ready for it, or speak a revision that does not have it.
+            self.each(None, |server| drop(server.notify(None, method, &params)));
+            return Ok(());
+        };
+        let server = self.sessions.server(key.session()).ok_or(SendError::Closed)?;
+        let told = server.notify(request, method, &params);
+        self.settle(key.session(), None);
+        told
     }
 
     /// Ends the connection that a request came on, while the request goes on: its client comes back for the answer. Only

@@ -9,13 +9,13 @@ use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
 use crate::call::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
-use crate::error::{CloseReason, ConnError, Refused};
+use crate::error::{CloseReason, ConnError, Refused, SendError};
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
-use crate::model::{LoggingMessageParams, Method};
+use crate::model::{LoggingMessageParams, Method, Notice};
 use crate::observer::Observation;
-use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent};
+use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, written};
 use crate::session::{Counters, RequestKey};
 use crate::time::{Instant, earliest};
 
@@ -87,6 +87,30 @@ impl<T, H: Clone> StdioServer<T, H> {
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&mut self, uri: &str) {
         self.server.resource_updated(uri);
+    }
+
+    /// Tells the client of a request something, or the legacy client if no request is named, as far as its revision has
+    /// the notification. A request that is over still names a legacy client.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such client, or its revision or the protocol does not allow it.
+    pub fn notify<N: Notice>(&mut self, request: Option<RequestKey>, params: &N::Params) -> Result<(), SendError> {
+        self.notify_raw(request, N::NAME, params)
+    }
+
+    /// The same for a notification that has no type here.
+    ///
+    /// # Errors
+    ///
+    /// The same, and when the parameters are no JSON object.
+    pub fn notify_raw<P: Serialize + ?Sized>(
+        &mut self,
+        request: Option<RequestKey>,
+        method: &str,
+        params: &P,
+    ) -> Result<(), SendError> {
+        self.server.notify(request, method, &written(params)?)
     }
 
     /// Calls the client, which only the legacy era has; handlers ask for input instead, in both.

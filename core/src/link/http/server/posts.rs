@@ -97,6 +97,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let name = match (self.session_of(head)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
             (Some(name), false) => name,
+            (None, true) if version == VersionHeader::Unknown => return Err(unknown_version()),
             (None, true) => return self.initialize(conn, parsed, params),
             (None, false) => {
                 return Err(match parsed {
@@ -266,9 +267,13 @@ impl<T, H: Clone> HttpServer<T, H> {
             VersionHeader::Absent => Ok(()),
             VersionHeader::Known(version) if negotiated.is_none_or(|negotiated| negotiated == version) => Ok(()),
             VersionHeader::Known(_) => Err(Refusal::new(400, "MCP-Protocol-Version is not what was negotiated")),
-            VersionHeader::Unknown => Err(Refusal::new(400, "MCP-Protocol-Version is none that this server speaks")),
+            VersionHeader::Unknown => Err(unknown_version()),
         }
     }
+}
+
+fn unknown_version() -> Refusal {
+    Refusal::new(400, "MCP-Protocol-Version is none that this server speaks")
 }
 
 /// Whether a message says of itself that it is modern.
