@@ -93,7 +93,7 @@ pub struct HttpFailure {
     pub www_authenticate: Vec<String>,
     /// The `Mcp-Auth-Server` header: where some servers say that authorization is to be had.
     pub auth_server: Option<String>,
-    /// The `Retry-After` header, as it came. Nothing is tried again of itself.
+    /// The `Retry-After` header, as it came.
     pub retry_after: Option<String>,
     /// Where a redirect led that was not followed, without what may be secret in it.
     pub location: Option<String>,

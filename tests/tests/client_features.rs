@@ -9,7 +9,7 @@ use windlass::model::{
     CallTool, CallToolParams, ElicitUrlParams, EmptyParams, Era, ListTools, PaginatedParams, Ping, ReadResource,
     ReadResourceParams, SubscriptionFilter,
 };
-use windlass::{CallError, Instant, Json};
+use windlass::{CallError, Instant, Json, RpcError};
 use windlass_sim::{Script, SimClient, Weather};
 
 use common::{Sim, client_config, legacy_client, legacy_config, modern_client, modern_client_with, server, tell};
@@ -220,6 +220,19 @@ fn a_listing_is_followed_page_by_page() {
         assert_eq!((names.len(), requests), (7, 4), "{names:?}");
         finish(&mut sim);
     }
+}
+
+#[test]
+fn a_listing_whose_cursor_is_not_known_any_more_begins_once_more() {
+    let mut pages = Pages::new(PageLimits::of(&client_config()), Era::Modern, CallOptions::new(), Instant::ZERO);
+    let unknown = CallError::Remote(RpcError::invalid_params("unknown cursor"));
+    assert!(!pages.restarts_after(&unknown), "the first page has no cursor");
+    assert_eq!(pages.next(1, Some("a".into())), Ok(Some("a".into())));
+    assert!(!pages.restarts_after(&CallError::Remote(RpcError::internal("no"))));
+    assert!(!pages.restarts_after(&CallError::Cancelled));
+    assert!(pages.restarts_after(&unknown));
+    assert_eq!(pages.next(1, Some("a".into())), Ok(Some("a".into())), "the same cursor again is no circle");
+    assert!(!pages.restarts_after(&unknown), "once is enough");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
+use super::cache::Cache;
 use super::negotiate::{Phase, is_modern_error};
 use super::{Call, CallId, CallOptions, Client, Peer, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
@@ -49,6 +50,16 @@ impl<T> Client<T> {
         self.session.unsent_bytes -= bytes;
     }
 
+    /// How long a call may take while nothing is heard of it, unless it says otherwise; none if there is no limit.
+    pub(crate) fn usual_timeout(&self) -> Option<Duration> {
+        Some(self.config.idle_timeout).filter(|timeout| !timeout.is_zero())
+    }
+
+    /// Drops what is cached: it was told to somebody else.
+    pub(crate) fn drop_cache(&mut self) {
+        self.cache = Cache::default();
+    }
+
     /// An answer came that belongs to nothing.
     pub(crate) fn count_unknown_answer(&mut self) {
         self.session.count(|counters| counters.unknown_answers += 1);
@@ -57,6 +68,11 @@ impl<T> Client<T> {
     /// Lets a call wait until then: somebody has to do something first.
     pub(crate) fn postpone(&mut self, number: i64, until: Instant) {
         self.session.postpone(number, until);
+    }
+
+    /// When a call is given up, if it ever is.
+    pub(crate) fn deadline_of(&self, number: i64) -> Option<Instant> {
+        self.session.deadline_of(number)
     }
 
     /// Begins a call's idle time-out anew. What it waited for somebody else does not count for the total one.

@@ -6,6 +6,8 @@ use core::fmt;
 use core::time::Duration;
 
 use super::{CallOptions, ClientConfig};
+use crate::error::CallError;
+use crate::jsonrpc::code;
 use crate::model::Era;
 use crate::time::Instant;
 
@@ -54,6 +56,7 @@ pub struct Pages {
     left: usize,
     bytes_left: usize,
     seen: BTreeSet<String>,
+    restarted: bool,
 }
 
 /// Why a listing was given up.
@@ -79,7 +82,7 @@ impl Pages {
         let total_timeout = options.total_timeout.unwrap_or(limits.total_timeout);
         let limits = PageLimits { total_timeout, ..limits };
         let (left, bytes_left) = (limits.pages, limits.bytes);
-        Self { options, limits, era, started: now, left, bytes_left, seen: BTreeSet::new() }
+        Self { options, limits, era, started: now, left, bytes_left, seen: BTreeSet::new(), restarted: false }
     }
 
     /// How to ask for the next page: it may take what is left of the time for all of them.
@@ -94,6 +97,18 @@ impl Pages {
             options.total_timeout = Some(left);
         }
         Ok(options)
+    }
+
+    /// A page was not to be had. Returns whether to begin once more with the first, and to forget what came: the server does
+    /// not know its own cursor any more, as after a change or a restart. The pages so far count, and so does their time.
+    pub fn restarts_after(&mut self, error: &CallError) -> bool {
+        let invalid = matches!(error, CallError::Remote(error) if error.code == code::INVALID_PARAMS);
+        let restarts = invalid && !self.seen.is_empty() && !self.restarted;
+        if restarts {
+            self.restarted = true;
+            self.seen.clear();
+        }
+        restarts
     }
 
     /// A page of so many bytes has come with this `nextCursor`: the cursor to ask for next, or `None` at the end. In

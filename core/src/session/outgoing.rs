@@ -246,6 +246,11 @@ impl<T, I> Session<T, I> {
         self.withdraw_with(number, || Outcome::TimedOut).map(|pending| (number, pending))
     }
 
+    /// When an open call is given up.
+    pub(crate) fn deadline_of(&self, number: i64) -> Option<Instant> {
+        self.pending.get(&number)?.deadline
+    }
+
     /// The caller's data of an open call.
     pub(crate) fn token(&self, number: i64) -> Option<&T> {
         self.pending.get(&number).map(|pending| &pending.token)

@@ -205,3 +205,25 @@ fn a_legacy_listener_is_redirected_too() {
     assert_eq!(talk.request().says(), "ping");
     talk.close_down();
 }
+
+#[test]
+fn what_was_cached_for_somebody_else_is_asked_for_again() {
+    let mut talk = Talk::modern_with(config(), answering());
+    let tools = r#"{"resultType":"complete","tools":[],"ttlMs":60000,"cacheScope":"private"}"#;
+    let (number, request) = list(&mut talk);
+    talk.json(&request, 200, &request.result(tools));
+    assert!(talk.outcome(number).is_ok());
+    let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
+    talk.run();
+    assert!(talk.outcome(number).is_ok(), "from the cache");
+    talk.no_request();
+    talk.call::<Ping>(&EmptyParams::default());
+    let ping = talk.request();
+    talk.say(&ping, 401, CHALLENGE, Some(""));
+    answer(&mut talk, Some(&token("Bearer of somebody else")));
+    let again = talk.request();
+    talk.json(&again, 200, &again.result(crate::talk::DISCOVERED));
+    let (_, request) = list(&mut talk);
+    talk.json(&request, 200, &request.result(tools));
+    talk.close_down();
+}

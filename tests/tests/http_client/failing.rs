@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use windlass::client::CallOptions;
-use windlass::model::{CallTool, CallToolParams, EmptyParams, Ping};
+use windlass::link::http::HttpClientConfig;
+use windlass::model::{CallTool, CallToolParams, EmptyParams, ListTools, PaginatedParams, Ping};
 
 use crate::talk::{Request, Talk, config, http, without_listener};
 
@@ -363,5 +364,65 @@ fn a_ping_is_a_call_like_any_other() {
     let ping = talk.request();
     talk.json(&ping, 200, &ping.error(-32603, "oh"));
     assert!(talk.failed(number).contains("oh"));
+    talk.close_down();
+}
+
+#[test]
+fn a_busy_server_is_asked_again_when_it_says_so() {
+    for status in [429, 503] {
+        let mut talk = Talk::modern();
+        let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
+        let request = talk.request();
+        talk.say(&request, status, "Retry-After: 7\r\n", Some("busy"));
+        talk.pass(Duration::from_secs(6));
+        talk.no_request();
+        talk.pass(Duration::from_secs(1));
+        let again = talk.request();
+        assert_ne!(again.id(), request.id(), "no id is used twice");
+        // Once is enough.
+        talk.say(&again, status, "Retry-After: 7\r\n", Some("still busy"));
+        assert!(talk.failed(number).contains("it asks to be tried again after 7: still busy"));
+        talk.close_down();
+    }
+}
+
+#[test]
+fn a_busy_server_is_not_waited_for_where_that_is_no_use() {
+    let told_at_once = |http: HttpClientConfig, after: &str, options: &CallOptions| {
+        let mut talk = Talk::modern_with(config(), http);
+        let (number, _) = talk.call_with::<ListTools>(&PaginatedParams::new(), options);
+        let request = talk.request();
+        talk.say(&request, 503, &format!("Retry-After: {after}\r\n"), Some(""));
+        assert!(talk.failed(number).contains("503"), "{after}");
+        talk.close_down();
+    };
+    let usual = CallOptions::new();
+    // For too long, at a time of a calendar that nobody here has, or nonsense.
+    for after in ["11", "Wed, 18 Nov 2026 02:00:00 GMT", "-1", "soon", "99999999999999999999"] {
+        told_at_once(http(), after, &usual);
+    }
+    told_at_once(http(), "5", &CallOptions::new().total_timeout(Duration::from_secs(5)));
+    let mut impatient = http();
+    impatient.retry_after = Duration::ZERO;
+    told_at_once(impatient, "0", &usual);
+    // What may do something twice is not made again, whatever the server says.
+    let mut talk = Talk::modern();
+    let (number, request) = call(&mut talk);
+    talk.say(&request, 503, "Retry-After: 1\r\n", Some(""));
+    assert!(talk.failed(number).contains("503"));
+    talk.close_down();
+}
+
+#[test]
+fn a_call_that_is_held_back_can_be_given_up() {
+    let mut talk = Talk::modern();
+    let (number, id) = talk.call::<ListTools>(&PaginatedParams::new());
+    let request = talk.request();
+    talk.say(&request, 503, "Retry-After: 5\r\n", Some(""));
+    talk.client.cancel(id, "enough", talk.now);
+    talk.run();
+    assert!(talk.failed(number).contains("cancelled"));
+    talk.pass(Duration::from_secs(10));
+    talk.no_request();
     talk.close_down();
 }

@@ -90,6 +90,27 @@ fn a_server_that_has_none() {
 }
 
 #[test]
+fn it_is_not_waited_for_longer_than_a_call_may_take() {
+    let mut hasty = config();
+    hasty.idle_timeout = Duration::from_millis(200);
+    let (mut talk, _) = Talk::at_the_listener(hasty, http(), Some("s1"));
+    talk.pass(Duration::from_millis(199));
+    talk.no_request();
+    talk.pass(Duration::from_millis(1));
+    talk.announced();
+    talk.close_down();
+    // Where a call may take for ever, so may this, until the stream is seen not to begin.
+    let mut patient = config();
+    patient.idle_timeout = Duration::ZERO;
+    let (mut talk, _) = Talk::at_the_listener(patient, http(), Some("s1"));
+    talk.pass(Duration::from_millis(9_999));
+    talk.no_request();
+    talk.pass(Duration::from_millis(1));
+    talk.announced();
+    talk.close_down();
+}
+
+#[test]
 fn a_server_that_cannot_decide_is_waited_for_one_second() {
     let (mut talk, get) = at_the_listener();
     talk.pass(Duration::from_millis(999));

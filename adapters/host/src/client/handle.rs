@@ -223,7 +223,15 @@ macro_rules! all_pages {
         let mut cursor = None;
         loop {
             let options = pages.options($client.core.now())?;
-            let (page, bytes) = $client.page::<$method>(&PaginatedParams::at(cursor), &options)$($await)*?;
+            let (page, bytes) = match $client.page::<$method>(&PaginatedParams::at(cursor), &options)$($await)* {
+                Ok(page) => page,
+                Err($crate::Error::Call(error)) if pages.restarts_after(&error) => {
+                    all.clear();
+                    cursor = None;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let next = pages.next(bytes, page.next_cursor)?;
             all.extend(page.$entries);
             match next {

@@ -44,6 +44,11 @@ pub struct HttpClientConfig {
     pub seed: Option<Seed>,
     /// How long a notification or an answer may take to be delivered.
     pub message_timeout: Duration,
+    /// How long a call is held back at the word of a server that is busy (429 or 503 with `Retry-After` in seconds) before
+    /// it is made again, once, if that does no harm; one that asks for more, or for longer than the call may still take, is
+    /// told to the program at once. Zero holds none back. 10 s are what a server takes to restart, and less than people
+    /// wait for.
+    pub retry_after: Duration,
     /// How long a server may take to say goodbye.
     pub close_timeout: Duration,
     /// Connections at a time. Each call that waits needs one, as does each subscription; beyond it calls wait for their
@@ -71,6 +76,7 @@ impl HttpClientConfig {
             reconnect_after: Duration::from_secs(1),
             seed: None,
             message_timeout: Duration::from_secs(30),
+            retry_after: Duration::from_secs(10),
             close_timeout: Duration::from_secs(2),
             connections: 64,
             idle_connections: 64,

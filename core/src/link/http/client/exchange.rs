@@ -137,6 +137,8 @@ pub(super) enum Stage {
     Challenged,
     /// A stream is to be opened again when its time comes.
     Waiting,
+    /// A request is to be made again when its time comes.
+    HeldBack,
     /// A stream is to be opened again when there are other credentials.
     Refused,
 }

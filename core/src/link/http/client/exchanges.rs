@@ -181,7 +181,8 @@ impl<T> Exchanges<T> {
     client_methods!();
 
     /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
-    /// request is made once more; without, it fails with what the server said.
+    /// request is made once more, and nothing is answered from the cache that was told to somebody else; without, it fails
+    /// with what the server said.
     pub fn answer_challenge(
         &mut self,
         reply: ChallengeReply,
@@ -195,6 +196,7 @@ impl<T> Exchanges<T> {
         if let Some(headers) = headers {
             self.http.headers = super::request::replaced(&self.http.headers, headers);
             self.credentials += 1;
+            self.client.drop_cache();
             self.listen_with_other_credentials();
         }
         self.challenge_answered(reply.exchange, headers.is_some());

@@ -103,7 +103,26 @@ impl<T> Exchanges<T> {
                 None => self.answer_with(number, error),
             };
         }
-        self.fail_call(number, CallError::Http(failure));
+        match self.hold_back(exchange, &failure) {
+            None => {}
+            Some(_) => self.fail_call(number, CallError::Http(failure)),
+        }
+    }
+
+    /// Keeps a request that a busy server wants to be asked again, if it may and it is worth waiting for. Returns it if not.
+    fn hold_back(&mut self, mut exchange: Exchange, failure: &HttpFailure) -> Option<Exchange> {
+        let Purpose::Request(asked) = &exchange.purpose else { return Some(exchange) };
+        let seconds = failure.retry_after.as_deref().and_then(|after| after.trim().parse().ok());
+        let after = seconds.map(Duration::from_secs).filter(|after| *after <= self.http.retry_after);
+        let Some(after) = after.filter(|_| matches!(failure.status, 429 | 503)) else { return Some(exchange) };
+        let in_time = self.client.deadline_of(asked.number).is_none_or(|deadline| self.now + after < deadline);
+        if self.http.retry_after.is_zero() || !in_time || !self.may_repeat(asked) {
+            return Some(exchange);
+        }
+        exchange.stage = Stage::HeldBack;
+        exchange.deadline = Some(self.now + after);
+        self.put_back(exchange);
+        None
     }
 
     /// The server does not go on with a stream that broke off, or not now.
@@ -283,6 +302,11 @@ impl<T> Exchanges<T> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return };
         match (&exchange.stage, &exchange.purpose) {
             (Stage::Waiting, _) => self.reconnect(id),
+            (Stage::HeldBack, _) => {
+                if let Some(message) = self.drop_exchange(id).and_then(|exchange| exchange.message()) {
+                    self.repeat(&message);
+                }
+            }
             (Stage::Challenged, _) => {
                 exchange.challenged = true;
                 exchange.stage = Stage::Over(Ending::Complete);

@@ -26,8 +26,8 @@ use crate::model::{Initialize, Initialized, PaginatedParams};
 use crate::session::{MethodName, Outgoing};
 use crate::time::Instant;
 
-/// How long messages wait for the stream on which the server may speak unasked. It is better to hear the first words,
-/// but most servers have none to say.
+/// How long messages wait for the stream on which the server may speak unasked, or for as long as a call may if that is
+/// less. It is better to hear the first words, but most servers have none to say.
 const LISTEN_FIRST: Duration = Duration::from_secs(1);
 
 /// Pages of a listing that are searched for one tool.
@@ -38,7 +38,7 @@ pub(super) enum Gate {
     /// Nothing.
     Open,
     /// The listening stream, but not for long.
-    Listening { until: Instant },
+    Listening { until: Option<Instant> },
     /// The server's word that it knows that the session is complete.
     Announcing,
     /// What comes of beginning anew, by the request of the handshake that is on its way.
@@ -62,7 +62,7 @@ pub(super) struct Mismatch {
 
 impl Gate {
     pub(super) fn deadline(&self) -> Option<Instant> {
-        if let Self::Listening { until } = self { Some(*until) } else { None }
+        if let Self::Listening { until } = self { *until } else { None }
     }
 }
 
@@ -136,7 +136,9 @@ impl<T> Exchanges<T> {
     /// The handshake of a legacy session is over.
     pub(super) fn handshake_over(&mut self) {
         if matches!(self.transport, Transport::Streamable) && self.http.listen {
-            self.gate = Gate::Listening { until: self.now + LISTEN_FIRST };
+            // Calls that may take for ever wait for as long as the stream takes to begin.
+            let until = self.client.usual_timeout().map(|timeout| self.now + timeout.min(LISTEN_FIRST));
+            self.gate = Gate::Listening { until };
             self.open_listener();
         } else {
             self.announce();
