@@ -1,4 +1,5 @@
 //! Tests of the whole: on the simulation, against real peers, with real processes.
 
 pub mod hand_written;
+pub mod watchdog;
 pub mod wires;

@@ -16,6 +16,7 @@ use windlass_blocking::model::{CallTool, CallToolParams, ProtocolVersion};
 use windlass_blocking::ureq::Agent;
 use windlass_blocking::{CallError, Challenge, Client, Error, HttpTarget, through_ureq};
 use windlass_tests::hand_written::{answer, read_request, respond};
+use windlass_tests::watchdog::eventually;
 
 /// Requests that the server makes on one stream.
 const PINGS: usize = 5000;
@@ -38,8 +39,8 @@ fn a_call_that_is_given_up_ends_its_exchange() {
         for tool in ["silence", "stall"] {
             let outcome = client.with_idle_timeout(Duration::from_millis(50)).call_tool(tool, json!({}));
             assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
-            until("the connection is closed", || server.state.hung_up.swap(0, Ordering::SeqCst) == 1);
-            until("its thread is gone", || exchanges() == 0);
+            eventually("the connection is closed", || server.state.hung_up.swap(0, Ordering::SeqCst) == 1);
+            eventually("its thread is gone", || exchanges() == 0);
             assert_eq!(client.call_tool("echo", json!({})).unwrap().text_content(), "echo");
         }
         client.close();
@@ -79,7 +80,7 @@ fn a_flood_of_requests_from_the_server_starts_few_threads() {
     // All pings are on their way, and the answers that were sent are left unanswered.
     let state = &server.state;
     let (mut held, mut since) = (0, Instant::now());
-    until("no more answers come", || {
+    eventually("no more answers come", || {
         let answers = state.answers.load(Ordering::SeqCst);
         if answers != held {
             (held, since) = (answers, Instant::now());
@@ -103,7 +104,7 @@ fn a_server_that_never_stops_speaking_keeps_nobody_from_the_time() {
     let outcome = client.with_idle_timeout(Duration::from_millis(300)).call_tool("pour", json!({}));
     assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
     assert!(started.elapsed() < PATIENCE / 2, "{:?}", started.elapsed());
-    until("its thread is gone", || exchanges() == 0);
+    eventually("its thread is gone", || exchanges() == 0);
     client.close();
 }
 
@@ -120,15 +121,6 @@ fn a_single_call_goes_through_it_as_well() {
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "it never came true that {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// The threads that make requests now.
@@ -239,7 +231,7 @@ impl State {
         for ping in 0..PINGS {
             stream.write_all(event(&json!({"jsonrpc": "2.0", "id": ping, "method": "ping"})).as_bytes())?;
         }
-        until("all pings are answered", || self.taken.load(Ordering::SeqCst) == PINGS);
+        eventually("all pings are answered", || self.taken.load(Ordering::SeqCst) == PINGS);
         stream.write_all(event(&json!({"jsonrpc": "2.0", "id": id, "result": named("flood")})).as_bytes())
     }
 

@@ -7,12 +7,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ChildStdout;
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, test_kill_process};
 use windlass_host::stderr::{LINE_BYTES, TAIL_BYTES, TAIL_LINES};
 use windlass_host::{Child, Command, Grace, SpawnError, Step};
+use windlass_tests::watchdog::eventually;
 
 /// What no test should need; a slow machine may.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,15 +57,6 @@ fn is_alive(process: Pid) -> bool {
         Ok(stat) => !stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']),
         Err(_) if Path::new("/proc/self/stat").exists() => false,
         Err(_) => test_kill_process(process).is_ok(),
-    }
-}
-
-/// Processes vanish without telling us, so there is nothing to wait on but the clock.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "still not true: {what}");
-        thread::sleep(Duration::from_millis(5));
     }
 }
 

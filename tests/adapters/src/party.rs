@@ -51,7 +51,7 @@ const CYCLES: usize = 20;
 /// How often a server is called while others listen to it.
 const CALLS_MEANWHILE: u32 = 200;
 
-program!({
+program!(main() -> Result<(), Box<dyn std::error::Error>>, {
     let mut arguments = std::env::args().skip(1);
     let manner = arguments.next().unwrap_or_default();
     if manner == "serve" || manner == "serve_measured" {

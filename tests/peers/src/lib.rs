@@ -6,5 +6,3 @@
 //!
 //! All servers here offer the same, whoever wrote the SDK beneath, and so one text suits all of them. `run` installs
 //! the peers and lets everyone talk with everyone. Nothing of it happens in `cargo test`, which has no peers.
-
-pub mod deadline;

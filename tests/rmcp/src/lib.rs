@@ -6,5 +6,3 @@
 //!
 //! Where rmcp lacks something, or reads the specification in another way, the test says so and shows that our side
 //! stays usable.
-
-pub mod watchdog;

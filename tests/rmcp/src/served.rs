@@ -27,9 +27,11 @@ struct Sum {
 #[derive(Deserialize)]
 struct Nothing {}
 
+program!(main() -> Result<(), Box<dyn std::error::Error>>, { Ok(wait!(start()?.wait_closed())?) });
+
 /// Serves everything on the standard streams; or over HTTP, if it is told how to answer there (`json`, as long as nothing
 /// has to be said before an answer, or `streams` always), and then says first where.
-pub(crate) fn start() -> io::Result<Server> {
+fn start() -> io::Result<Server> {
     let itself = Arc::new(OnceLock::new());
     let builder = Server::builder("windlass", "1.0.0").instructions("For tests only.");
     let builder = builder.configure(|config| config.page_size = PAGE);

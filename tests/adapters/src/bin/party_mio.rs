@@ -1,11 +1,7 @@
 //! A party to a conversation on mio.
 
-use windlass_mio as adapter;
+windlass_test_runtimes::on!(mio);
 
-#[allow(unused_macros)]
-#[macro_use]
-#[path = "../words/synchronous.rs"]
-mod words;
 #[path = "../party.rs"]
 mod party;
 #[path = "../served.rs"]

@@ -1,21 +1,13 @@
 //! A party to a conversation on smol.
 
-use windlass_smol as adapter;
+windlass_test_runtimes::on!(smol);
 
-#[allow(unused_macros)]
-#[macro_use]
-#[path = "../words/asynchronous.rs"]
-mod words;
 #[path = "../party.rs"]
 mod party;
 #[path = "../served.rs"]
 mod served;
 #[path = "../swarm.rs"]
 mod swarm;
-
-mod runtime {
-    pub(super) use smol::spawn;
-}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     party::main()

@@ -1,5 +1,4 @@
-//! The same cases on every runtime. A case is written once, in the words of `src/words`; each file `on_*.rs` says what
-//! they mean there.
+//! The same cases on every runtime. A case is written once, in the words of `windlass-test-runtimes`.
 #![cfg(unix)]
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
@@ -13,91 +12,83 @@ mod peers;
 mod porter;
 mod processes;
 mod tls_server;
-mod watchdog;
 
-/// What holds everywhere.
+/// All cases on one runtime, and the server that runs there.
 macro_rules! cases {
-    () => {
-        #[path = "cases/answering_wrongly.rs"]
+    ($runtime:ident, $own_server:ident) => {
+        windlass_test_runtimes::on!($runtime);
+
+        /// What this is called.
+        const RUNTIME: &str = stringify!($runtime);
+
+        /// The server that runs on the same runtime.
+        const OWN_SERVER: &str = crate::peers::$own_server;
+
         mod answering_wrongly;
-        #[path = "cases/beginning_anew.rs"]
         mod beginning_anew;
-        #[path = "cases/calling_back.rs"]
         mod calling_back;
-        #[path = "cases/cancelling.rs"]
         mod cancelling;
-        #[path = "cases/challenging.rs"]
         mod challenging;
-        #[path = "cases/crowds.rs"]
         mod crowds;
-        #[path = "cases/dying.rs"]
         mod dying;
-        #[path = "cases/ending.rs"]
         mod ending;
-        #[path = "cases/enduring.rs"]
         mod enduring;
-        #[path = "cases/eras.rs"]
         mod eras;
-        #[path = "cases/failing.rs"]
         mod failing;
-        #[path = "cases/flooding.rs"]
         mod flooding;
-        #[path = "cases/inputs.rs"]
         mod inputs;
-        #[path = "cases/listening.rs"]
         mod listening;
-        #[path = "cases/meeting.rs"]
         mod meeting;
-        #[path = "cases/noise.rs"]
         mod noise;
-        #[path = "cases/over_http.rs"]
         mod over_http;
-        #[path = "cases/proxied.rs"]
         mod proxied;
-        #[path = "cases/resting.rs"]
         mod resting;
-        #[path = "../../src/served.rs"]
+        #[path = "../../../src/served.rs"]
         mod served;
-        #[path = "cases/serving.rs"]
         mod serving;
-        #[path = "cases/sockets.rs"]
         mod sockets;
-        #[path = "../../src/swarm.rs"]
+        #[path = "../../../src/swarm.rs"]
         mod swarm;
-        #[path = "cases/talking.rs"]
         mod talking;
-        #[path = "cases/ugly_clients.rs"]
         mod ugly_clients;
-        #[path = "cases/ugly_servers.rs"]
         mod ugly_servers;
-    };
-}
 
-/// What holds where a call is a future.
-macro_rules! cases_of_futures {
-    () => {
-        #[path = "cases/dropping.rs"]
-        mod dropping;
-        #[path = "cases/outliving.rs"]
-        mod outliving;
-    };
-}
+        of_futures! {
+            mod dropping;
+            mod outliving;
+        }
 
-/// What holds where callbacks may call.
-macro_rules! cases_of_threads {
-    () => {
-        #[path = "cases/leading.rs"]
-        mod leading;
-        #[path = "cases/limiting.rs"]
-        mod limiting;
+        of_threads! {
+            mod leading;
+            mod limiting;
+        }
     };
 }
 
 mod mio_listeners;
 mod mio_source;
-mod on_async_std;
-mod on_blocking;
-mod on_mio;
-mod on_smol;
-mod on_tokio;
-mod on_tokio_threads;
+
+#[path = "cases"]
+mod on_async_std {
+    cases!(async_std, PARTY_ASYNC_STD);
+}
+#[path = "cases"]
+mod on_blocking {
+    cases!(blocking, PARTY_BLOCKING);
+}
+#[path = "cases"]
+mod on_mio {
+    cases!(mio, PARTY_MIO);
+}
+#[path = "cases"]
+mod on_smol {
+    cases!(smol, PARTY_SMOL);
+}
+#[path = "cases"]
+mod on_tokio {
+    cases!(tokio, PARTY_TOKIO);
+}
+#[path = "cases"]
+mod on_tokio_threads {
+    cases!(tokio_threads, PARTY_TOKIO);
+}

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
+use windlass_tests::watchdog::within_deadline;
+
 use crate::peers::PARTY_MIO;
-use crate::watchdog::within_deadline;
 
 /// Two for each of the test's processes have to fit into what a process may have open.
 const LISTENERS: u64 = 2_000;

@@ -13,9 +13,9 @@ use windlass::model::Implementation;
 use windlass::{CloseReason, Counters};
 use windlass_host::Endpoint;
 use windlass_mio::Source;
+use windlass_tests::watchdog::within_deadline;
 
 use crate::peers::{PARTIES, scripted, server};
-use crate::watchdog::within_deadline;
 
 const CALLS: u64 = 50;
 

@@ -1,14 +1,10 @@
 //! The server of the tests, on smol.
 
-use windlass_smol as adapter;
+windlass_test_runtimes::on!(smol);
 
-#[allow(unused_macros)]
-#[macro_use]
-#[path = "../words/asynchronous.rs"]
-mod words;
 #[path = "../served.rs"]
 mod served;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    adapter::run(async { served::start()?.wait_closed().await.map_err(Into::into) })
+    served::main()
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use windlass_rmcp_tests::watchdog::within_deadline;
+use windlass_tests::watchdog::within_deadline;
 use windlass_tests::wires::{Speaker, Wire};
 
 const WIRE: Wire = Wire { source: "rmcp", client: Speaker::Foreign, server: Speaker::Ours };

@@ -4,17 +4,18 @@ use std::sync::mpsc::channel;
 
 use serde_json::json;
 use smol::future::poll_once;
+use windlass_tests::watchdog::within_deadline;
 
 use super::adapter::{
     CallError, Client, CloseReason, Endpoint, Error, HttpListener, HttpServerConfig, HttpTarget, SendError, ServeError,
 };
 use super::eras::{ERAS, in_era};
 use super::listening::tools_and_item;
-use super::{GOES_ON, OWN_SERVER, runtime, served};
+use super::runtime::{self, GOES_ON};
+use super::{OWN_SERVER, served};
 use crate::http_party::HttpParty;
 use crate::peers::{AMONG_US, SHORT_GRACE, scripted_by_shell, server};
 use crate::processes;
-use crate::watchdog::within_deadline;
 
 /// What a connection that is not driven any more is closed with.
 fn is_abandoned(reason: &CloseReason) -> bool {

@@ -16,12 +16,12 @@ use windlass::{CloseReason, Seed};
 use windlass_adapter_tests::by_hand::modern_call;
 use windlass_host::{Clock, DialOptions, Endpoint, HttpListener, HttpTarget};
 use windlass_mio::Source;
+use windlass_tests::watchdog::within_deadline;
 
 use super::{conversation, wait_for};
 use crate::certificates::Authority;
 use crate::http_party::{HttpParty, hear, hear_to_end, send};
 use crate::peers::PARTIES;
-use crate::watchdog::within_deadline;
 
 /// What the program has for itself.
 const OWN: Token = Token(0);

@@ -8,29 +8,22 @@ mod task;
 use task::Task;
 use windlass_conformance::arguments::{Arguments, Runtime};
 
-/// The scenarios, in the words of one runtime.
-macro_rules! scenarios {
-    () => {
-        #[path = "scenarios/asked.rs"]
-        mod asked;
-        #[path = "scenarios/connected.rs"]
-        mod connected;
-        #[path = "scenarios/headers.rs"]
-        mod headers;
-        #[path = "scenarios/perform.rs"]
-        mod perform;
-        #[path = "scenarios/schemas.rs"]
-        mod schemas;
-
-        pub(crate) use perform::main as perform;
+/// What a client does in one scenario.
+macro_rules! scenario {
+    ($name:ident, |$task:ident| $body:block) => {
+        step!($name($task: &crate::task::Task) -> Result<(), Box<dyn std::error::Error>>, $body);
     };
 }
 
-mod on_async_std;
-mod on_blocking;
-mod on_mio;
-mod on_smol;
-mod on_tokio;
+windlass_test_runtimes::on_every_runtime! { "scenarios":
+    mod asked;
+    mod connected;
+    mod headers;
+    mod perform;
+    mod schemas;
+
+    pub(crate) use perform::main as perform;
+}
 
 /// What is printed when a scenario went as expected. The suite does not always look at the exit code; `run` looks for
 /// this.

@@ -7,33 +7,17 @@ mod material;
 
 use windlass_conformance::arguments::{Arguments, Runtime};
 
-/// What the server offers, in the words of one runtime.
-macro_rules! fixture {
-    () => {
-        #[path = "fixture/asking.rs"]
-        mod asking;
-        #[path = "fixture/changing.rs"]
-        mod changing;
-        #[path = "fixture/legacy_asking.rs"]
-        mod legacy_asking;
-        #[path = "fixture/offers.rs"]
-        mod offers;
-        #[path = "fixture/serve.rs"]
-        mod serve;
-        #[path = "fixture/telling.rs"]
-        mod telling;
-        #[path = "fixture/tools.rs"]
-        mod tools;
+windlass_test_runtimes::on_every_runtime! { "fixture":
+    mod asking;
+    mod changing;
+    mod legacy_asking;
+    mod offers;
+    mod serve;
+    mod telling;
+    mod tools;
 
-        pub(crate) use serve::main as serve;
-    };
+    pub(crate) use serve::main as serve;
 }
-
-mod on_async_std;
-mod on_blocking;
-mod on_mio;
-mod on_smol;
-mod on_tokio;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (runtime, address) = Arguments::read(std::env::args().skip(1))?.of_server()?;

@@ -13,49 +13,42 @@
 mod heard;
 mod peer;
 
+use std::time::Duration;
+
 use peer::{Peer, Text};
-use windlass_peer_tests::deadline::within_deadline;
+use windlass_test_runtimes::watchdog::within;
 
-/// The conversations, in the words of one runtime.
-macro_rules! texts {
-    () => {
-        #[path = "texts/everything.rs"]
-        mod everything;
-        #[path = "texts/everything_asking.rs"]
-        mod everything_asking;
-        #[path = "texts/everything_changes.rs"]
-        mod everything_changes;
-        #[path = "texts/everything_offers.rs"]
-        mod everything_offers;
-        #[path = "texts/everything_tools.rs"]
-        mod everything_tools;
-        #[path = "texts/helpful.rs"]
-        mod helpful;
-        #[path = "texts/quiet.rs"]
-        mod quiet;
-        #[path = "texts/revisions.rs"]
-        mod revisions;
-        #[path = "texts/workshop.rs"]
-        mod workshop;
-        #[path = "texts/workshop_scenes.rs"]
-        mod workshop_scenes;
+/// Less than `run` lets a conversation take, so that one that hangs can still say so.
+const DEADLINE: Duration = Duration::from_secs(40);
 
-        pub(crate) fn talk(peer: crate::Peer) {
-            match peer.text {
-                crate::Text::Everything => everything::hold(peer),
-                crate::Text::Workshop => workshop::hold(peer),
-                crate::Text::Revisions => revisions::hold(peer),
-                crate::Text::Stateless | crate::Text::Json => quiet::hold(peer),
-            }
-        }
+/// One part of a conversation.
+macro_rules! scene {
+    ($name:ident, |$client:ident, $heard:ident| $body:block) => {
+        step!($name($client: &super::adapter::Client, $heard: &std::sync::Arc<crate::heard::Heard>), $body);
     };
 }
 
-mod on_async_std;
-mod on_blocking;
-mod on_mio;
-mod on_smol;
-mod on_tokio;
+windlass_test_runtimes::on_every_runtime! { "texts":
+    mod everything;
+    mod everything_asking;
+    mod everything_changes;
+    mod everything_offers;
+    mod everything_tools;
+    mod helpful;
+    mod quiet;
+    mod revisions;
+    mod workshop;
+    mod workshop_scenes;
+
+    pub(crate) fn talk(peer: crate::Peer) {
+        match peer.text {
+            crate::Text::Everything => everything::hold(peer),
+            crate::Text::Workshop => workshop::hold(peer),
+            crate::Text::Revisions => revisions::hold(peer),
+            crate::Text::Stateless | crate::Text::Json => quiet::hold(peer),
+        }
+    }
+}
 
 fn main() -> Result<(), String> {
     let mut words = std::env::args().skip(1);
@@ -69,6 +62,6 @@ fn main() -> Result<(), String> {
         other => return Err(format!("there is no runtime `{other}`")),
     };
     let peer = Peer::read(words)?;
-    within_deadline(move || talk(peer));
+    within(DEADLINE, move || talk(peer));
     Ok(())
 }

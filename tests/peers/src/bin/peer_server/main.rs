@@ -4,11 +4,11 @@
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 
-mod on_async_std;
-mod on_blocking;
-mod on_mio;
-mod on_smol;
-mod on_tokio;
+windlass_test_runtimes::on_every_runtime! { "texts":
+    mod served;
+
+    pub(crate) use served::main as serve;
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match std::env::args().nth(1).as_deref() {

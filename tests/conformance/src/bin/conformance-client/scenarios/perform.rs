@@ -10,7 +10,7 @@ use crate::task::Task;
 /// Less than the suite's patience, so that a client that waits in vain can still say for what.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-program!(|task: Task| {
+program!(main(task: Task) -> Result<(), Box<dyn std::error::Error>>, {
     match task.scenario.as_str() {
         "initialize" => wait!(connected::initialize(&task)),
         "tools_call" => wait!(connected::tools_call(&task)),

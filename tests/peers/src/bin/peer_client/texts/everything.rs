@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::helpful::helpful;
 use super::{everything_asking, everything_changes, everything_offers, everything_tools};
 use crate::heard::Heard;
+use crate::peer::Peer;
 
-conversation!(|peer| {
+program!(hold(peer: Peer), {
     let heard = Arc::new(Heard::default());
     let client = wait!(helpful(&peer, &heard).connect(peer.server())).unwrap();
     let server = client.peer();

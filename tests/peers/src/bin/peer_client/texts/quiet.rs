@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::helpful::helpful;
 use super::workshop_scenes as scenes;
 use crate::heard::Heard;
-use crate::peer::Text;
+use crate::peer::{Peer, Text};
 
-conversation!(|peer| {
+program!(hold(peer: Peer), {
     let heard = Arc::new(Heard::default());
     let client = wait!(helpful(&peer, &heard).connect(peer.server())).unwrap();
     assert_eq!(client.peer().version, peer.expected);

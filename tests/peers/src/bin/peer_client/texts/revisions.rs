@@ -8,8 +8,9 @@ use super::adapter::client::Negotiation;
 use super::adapter::model::ProtocolVersion;
 use super::helpful::helpful;
 use crate::heard::Heard;
+use crate::peer::Peer;
 
-conversation!(|peer| {
+program!(hold(peer: Peer), {
     for revision in ProtocolVersion::LEGACY {
         let builder = helpful(&peer, &Arc::new(Heard::default())).negotiation(Negotiation::Pinned(revision));
         let client = wait!(builder.connect(peer.server())).unwrap();

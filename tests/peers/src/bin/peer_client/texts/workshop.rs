@@ -9,8 +9,9 @@ use super::adapter::Client;
 use super::helpful::helpful;
 use super::workshop_scenes as scenes;
 use crate::heard::Heard;
+use crate::peer::Peer;
 
-conversation!(|peer| {
+program!(hold(peer: Peer), {
     let heard = Arc::new(Heard::default());
     let client = wait!(helpful(&peer, &heard).connect(peer.server())).unwrap();
     let server = client.peer();

@@ -47,7 +47,7 @@ struct Counts {
     cancelled: AtomicUsize,
 }
 
-program!({
+program!(main() -> Result<(), Box<dyn std::error::Error>>, {
     let itself = Arc::new(OnceLock::new());
     let builder = Server::builder("windlass", "1.0.0")
         .configure(|config| config.page_size = PAGE)
