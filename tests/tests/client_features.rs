@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
 use windlass::model::{
-    CallTool, CallToolParams, ElicitUrlParams, EmptyParams, Era, ListTools, PaginatedParams, Ping, ReadResource,
-    ReadResourceParams, SubscriptionFilter,
+    CallTool, CallToolParams, ElicitUrlParams, EmptyParams, Era, InputRequest, ListTools, PaginatedParams, Ping,
+    ReadResource, ReadResourceParams, SubscriptionFilter,
 };
 use windlass::{CallError, Instant, Json, RpcError};
-use windlass_sim::{Script, SimClient, Weather};
+use windlass_sim::{InputAnswer, Script, SimClient, Weather};
 
 use common::{Sim, client_config, legacy_client, legacy_config, modern_client, modern_client_with, server, tell};
 
@@ -401,5 +401,33 @@ fn an_error_that_sends_the_user_elsewhere_says_where() {
         r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}"#,
     );
     assert_eq!(sim.client.counters().malformed, 0);
+    finish(&mut sim);
+}
+
+#[test]
+fn what_the_user_leaves_as_it_is_has_the_defaults_of_the_form() {
+    const FORM: &str = r#"{"message":"m","requestedSchema":{"type":"object","properties":{"city":{"type":"string","default":"Paris"},"name":{"type":"string"}}}}"#;
+    let accept = |request: &InputRequest| {
+        assert!(matches!(request, InputRequest::Elicit(_)));
+        InputAnswer::Now(Ok(common::accept_name().into()))
+    };
+    let mut sim = legacy_client("2025-11-25");
+    sim.client.on_input(accept);
+    tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{FORM}}}"#));
+    let answered = sim.server.heard().last().unwrap().clone();
+    assert!(answered.contains(r#""content":{"city":"Paris","name":"Ada"}"#), "{answered}");
+    finish(&mut sim);
+
+    let mut sim = modern_client();
+    sim.client.on_input(accept);
+    sim.client.call::<CallTool>(&common::tool("ask")).unwrap();
+    sim.settle();
+    let asked = format!(r#"{{"form":{{"method":"elicitation/create","params":{FORM}}}}}"#);
+    tell(
+        &mut sim,
+        &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"resultType":"input_required","inputRequests":{asked}}}}}"#),
+    );
+    let answered = sim.server.heard().last().unwrap().clone();
+    assert!(answered.contains(r#""content":{"city":"Paris","name":"Ada"}"#), "{answered}");
     finish(&mut sim);
 }

@@ -540,3 +540,23 @@ fn room(body: &Vec<u8>, more: usize, framing: Framing) -> usize {
 fn most_unread(config: &HttpServerConfig) -> usize {
     config.head.head_bytes + 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_gets_room_as_it_comes_and_never_more_than_it_announced() {
+        let mut body = Vec::new();
+        assert_eq!(room(&body, 1, Framing::Length(10)), 10, "all of a short one");
+        assert_eq!(room(&body, 1, Framing::Length(u64::MAX)), FIRST_ROOM, "an announcement is not believed");
+        body = Vec::with_capacity(FIRST_ROOM);
+        body.resize(FIRST_ROOM, b'x');
+        let full = body.capacity();
+        assert_eq!(room(&body, 1, Framing::Length(u64::MAX)), 2 * full);
+        assert_eq!(room(&body, 1, Framing::Length(full as u64 + 100)), full + 100, "what is left of it");
+        assert_eq!(room(&body, 1, Framing::Chunked), 2 * full);
+        body.truncate(10);
+        assert_eq!(room(&body, 1, Framing::Chunked), full, "there is room");
+    }
+}
