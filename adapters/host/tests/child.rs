@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, test_kill_process};
-use windlass_host::stderr::{LINE_BYTES, TAIL_BYTES, TAIL_LINES};
+use windlass_host::process::stderr::{LINE_BYTES, TAIL_BYTES, TAIL_LINES};
 use windlass_host::{Child, Command, Grace, SpawnError, Step};
 
 /// What no test should need; a slow machine may.

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass::link::http::HttpServerConfig;
+
 use super::dialing::nobody_listens;
 use super::tls::ServerTls;
 use super::wire::Wire;
-use crate::ending::{Ending, Held};
+use crate::wait::{Ending, Held};
 
 /// Connections that may wait to be accepted. The system itself may allow fewer.
 const BACKLOG: i32 = 1024;
@@ -132,6 +134,14 @@ impl HttpListener {
         match &self.listener {
             Listener::Tcp(_, address) => address.ip().to_canonical().is_loopback(),
             Listener::Unix(..) => true,
+        }
+    }
+
+    /// How to behave towards clients who come in here: on the loopback interface only its names are good.
+    pub(crate) fn suitable_config(&self) -> HttpServerConfig {
+        match self.is_loopback() {
+            true => HttpServerConfig::on_loopback(),
+            false => HttpServerConfig::new(),
         }
     }
 

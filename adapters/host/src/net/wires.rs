@@ -10,7 +10,7 @@ use windlass::{ConnId, HttpTarget, Instant, Machine};
 
 use super::{Address, DialOptions, Readiness, Wake, Wire};
 use crate::Clock;
-use crate::hub::Reading;
+use crate::drive::Reading;
 
 /// The connections of a machine, and what their driver has to know of them.
 pub(crate) struct Wires {
