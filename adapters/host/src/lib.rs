@@ -7,10 +7,11 @@
 //! | `net` | **the network**: [`HttpTarget`], [`HttpListener`], dialling, proxies, TLS |
 //! | `drive`, `handles` | **drivers and handles**: [`hub`] turns a machine; [`sync`] and [`asynchronous`] have clients and servers for threads and for futures |
 //!
-//! Below them are [`clock`] and [`entropy`], which the engine asks of its surroundings, and `wait`, for what ends.
-//! Imports point from handles to drivers, from there to the network and to processes, and to nowhere else.
+//! Below them are [`io`], the seam to the system; [`clock`] and [`entropy`], which the engine asks of its surroundings; and
+//! `wait`, for what ends. Imports point from handles to drivers, from there to the network and to processes, and to those
+//! below.
 //!
-//! An adapter adds one way to wait: a [`sync::Drive`] or an [`asynchronous::Runtime`].
+//! An adapter adds one way to wait for an [`io::Pollable`]: a [`sync::Drive`] or an [`asynchronous::Runtime`].
 
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
@@ -22,6 +23,8 @@ mod drive;
 pub mod entropy;
 #[cfg(unix)]
 mod handles;
+#[cfg(unix)]
+pub mod io;
 #[cfg(all(unix, feature = "http"))]
 mod net;
 pub mod process;

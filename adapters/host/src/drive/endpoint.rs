@@ -3,16 +3,14 @@
 use std::fmt;
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::FileType;
 use windlass::{ConnError, ConnErrorKind};
 
 #[cfg(feature = "http")]
 use crate::HttpTarget;
+use crate::io::Pollable;
 use crate::wait::{Ending, Held};
 use crate::{Child, Command, Grace, OutputPump, OwnStdio, StderrTail};
 
@@ -23,8 +21,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// ended with it.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub(crate) input: Arc<OwnedFd>,
-    pub(crate) output: Arc<OwnedFd>,
+    pub(crate) input: Pollable,
+    pub(crate) output: Pollable,
     /// The server at the other end, if it is a child of ours.
     pub(crate) child: Option<Child>,
     /// It is not the end before the child is gone.
@@ -38,24 +36,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An end that is made of any two descriptors that can be waited for: pipes, sockets, terminals.
-    ///
-    /// # Errors
-    ///
-    /// When they cannot be made non-blocking.
-    pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
-        rustix::io::ioctl_fionbio(&input, true)?;
-        rustix::io::ioctl_fionbio(&output, true)?;
-        let short_read_empties = is_pipe_or_socket(&input);
-        Ok(Self {
-            input: Arc::new(input),
-            output: Arc::new(output),
-            child: None,
-            held: None,
-            pump: None,
-            short_read_empties,
-            widened: false,
-        })
+    /// An end that reads from one stream and writes to another, which may be the same.
+    pub fn of(input: Pollable, output: Pollable) -> Self {
+        let short_read_empties = input.short_read_empties();
+        Self { input, output, child: None, held: None, pump: None, short_read_empties, widened: false }
     }
 
     /// Our own standard input and output, for a server.
@@ -65,7 +49,7 @@ impl Endpoint {
     /// When they have been taken already, or the system is out of descriptors or threads.
     pub fn own_stdio() -> io::Result<Self> {
         let OwnStdio { input, output, pump } = OwnStdio::take()?;
-        Ok(Self { pump: Some(pump), ..Self::new(input, output)? })
+        Ok(Self { pump: Some(pump), ..Self::of(Pollable::new(input)?, Pollable::new(output)?) })
     }
 
     /// Starts a server as a child process and takes its standard input and output.
@@ -75,34 +59,34 @@ impl Endpoint {
         let (Some(stdin), Some(stdout)) = (child.take_stdin(), child.take_stdout()) else {
             return Err(not_opened("the child has no standard input or output".into()));
         };
-        let endpoint =
-            Self::new(OwnedFd::from(stdout), OwnedFd::from(stdin)).map_err(|error| not_opened(error.to_string()))?;
-        Ok(Self { child: Some(child), ..endpoint })
+        let pipes = Pollable::new(stdout).and_then(|stdout| Ok((stdout, Pollable::new(stdin)?)));
+        let (input, output) = pipes.map_err(|error| not_opened(error.to_string()))?;
+        Ok(Self { child: Some(child), ..Self::of(input, output) })
     }
 
     /// What to wait for when there is something to read.
-    pub fn input(&self) -> &Arc<OwnedFd> {
+    pub fn input(&self) -> &Pollable {
         &self.input
     }
 
     /// What to wait for when there is something to write.
-    pub fn output(&self) -> &Arc<OwnedFd> {
+    pub fn output(&self) -> &Pollable {
         &self.output
     }
 
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        retry(|| rustix::io::read(&self.input, &mut *buffer))
+        self.input.read(buffer)
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        retry(|| rustix::io::write(&self.output, bytes))
+        self.output.write(bytes)
     }
 
     /// Gives a pipe that was too small for what is written more room, once. Returns whether that helped.
     ///
     /// Pipes that carry small messages only are left as they are: what all pipes of a user may hold is limited.
     pub(crate) fn widen(&mut self) -> bool {
-        !std::mem::replace(&mut self.widened, true) && widen_pipe(&self.output)
+        !std::mem::replace(&mut self.widened, true) && self.output.widen()
     }
 
     /// Whether a read that leaves room means that there is no more.
@@ -146,55 +130,11 @@ impl Endpoint {
             end_child(child, grace, ending, held);
         }
     }
-
-    /// What to wait for, for those that wait on borrowed descriptors.
-    pub fn descriptors(&self) -> (BorrowedFd<'_>, BorrowedFd<'_>) {
-        (self.input.as_fd(), self.output.as_fd())
-    }
 }
 
 /// Gives a child the chance to exit by itself, then makes it.
 fn end_child(child: Child, grace: Grace, ending: &Ending, held: Held) {
     child.shut_down_unless_hurried(grace, ending.hurried().clone(), move |_| drop(held));
-}
-
-/// What a pipe is widened to: a few large messages, and the most that Linux gives to everybody.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const WIDE_PIPE: usize = 1024 * 1024;
-
-/// It may not be a pipe, and the system may have its reasons to refuse; the stream works all the same.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn widen_pipe(output: &OwnedFd) -> bool {
-    rustix::pipe::fcntl_setpipe_size(output, WIDE_PIPE).is_ok()
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn widen_pipe(_output: &OwnedFd) -> bool {
-    false
-}
-
-fn is_pipe_or_socket(descriptor: &OwnedFd) -> bool {
-    let kind = rustix::fs::fstat(descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
-    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
-}
-
-/// A signal in the middle of a call is no reason to give it up.
-fn retry(mut operation: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<usize> {
-    loop {
-        match operation() {
-            Err(rustix::io::Errno::INTR) => {}
-            outcome => return outcome.map_err(io::Error::from),
-        }
-    }
-}
-
-impl TryFrom<UnixStream> for Endpoint {
-    type Error = io::Error;
-
-    fn try_from(stream: UnixStream) -> io::Result<Self> {
-        let output = stream.try_clone()?;
-        Self::new(stream.into(), output.into())
-    }
 }
 
 impl TryFrom<TcpStream> for Endpoint {
@@ -204,7 +144,7 @@ impl TryFrom<TcpStream> for Endpoint {
         // Messages are whole when they are written; waiting for more to send would only delay them.
         stream.set_nodelay(true)?;
         let output = stream.try_clone()?;
-        Self::new(stream.into(), output.into())
+        Ok(Self::of(Pollable::new(stream)?, Pollable::new(output)?))
     }
 }
 

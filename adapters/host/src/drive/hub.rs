@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::task::Waker;
@@ -17,6 +16,7 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
 use windlass::{Target, earliest};
 
 use crate::drive::endpoint::{Connector, Endpoint, stderr_of};
+use crate::io::Pollable;
 #[cfg(feature = "http")]
 use crate::net::{DialOptions, HttpTarget, Readiness, Wake, Wires};
 use crate::wait::Ending;
@@ -93,13 +93,15 @@ pub(crate) struct Reading {
     pub(crate) exhausted: bool,
 }
 
-/// Which way bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// To us.
-    Read,
-    /// To the peer.
-    Write,
+/// The stream to wait for. Another connection has another id.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Which it is.
+    pub conn: ConnId,
+    /// What is read from.
+    pub input: Pollable,
+    /// What is written to.
+    pub output: Pollable,
 }
 
 /// How many bytes are read before the machine is asked what it makes of them.
@@ -202,7 +204,7 @@ impl<M: Machine> Hub<M> {
                 let listen = self.machine.takes_connections();
                 return Some(Interest { deadline, read: false, write: false, listen, finished });
             }
-            let conn = self.stream.as_ref().map(|(conn, _)| *conn);
+            let conn = self.conn();
             let read = conn.is_some_and(|conn| self.machine.reads(conn));
             let write = conn.is_some_and(|conn| !self.machine.write_buf(conn).is_empty());
             return Some(Interest { deadline, read, write, listen: false, finished: self.finished });
@@ -235,7 +237,7 @@ impl<M: Machine> Hub<M> {
     /// waits for does not come, so that its last events are told now.
     pub(crate) fn abandon<P: Program<M>>(&mut self, why: &ConnError, program: &P, actions: &mut Vec<P::Action>) {
         let mut now = self.clock.now();
-        let stream = self.stream.as_ref().map(|(conn, _)| *conn);
+        let stream = self.conn();
         #[cfg(feature = "http")]
         let wires = self.wires.as_mut().map(|wires| wires.drop_all()).unwrap_or_default();
         #[cfg(not(feature = "http"))]
@@ -471,7 +473,7 @@ impl<M: Machine> Hub<M> {
 
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
-    pub(crate) fn wire(&mut self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+    pub(crate) fn wire(&mut self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
         self.wires.as_mut()?.interest(&mut self.machine, conn, mover)
     }
 
@@ -489,8 +491,14 @@ impl<M: Machine> Hub<M> {
     }
 
     /// The stream as it is now, to wait for.
-    pub fn stream(&self) -> Option<(ConnId, &Arc<OwnedFd>, &Arc<OwnedFd>)> {
-        self.stream.as_ref().map(|(conn, endpoint)| (*conn, endpoint.input(), endpoint.output()))
+    pub fn stream(&self) -> Option<Stream> {
+        let (conn, endpoint) = self.stream.as_ref()?;
+        Some(Stream { conn: *conn, input: endpoint.input().clone(), output: endpoint.output().clone() })
+    }
+
+    /// Which stream that is.
+    pub fn conn(&self) -> Option<ConnId> {
+        self.stream.as_ref().map(|(conn, _)| *conn)
     }
 
     /// What the child said on its standard error, as far as it is kept.

@@ -6,7 +6,6 @@
 //! after it, and then whoever makes it sees that the driver waits and looks after the machine in its place.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "http")]
 use std::task::Waker;
@@ -14,7 +13,10 @@ use std::task::Waker;
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine};
 
 use crate::Clock;
+use crate::drive::hub::Stream;
 use crate::drive::{Hub, Interest, Program, Reading};
+#[cfg(feature = "http")]
+use crate::io::Pollable;
 #[cfg(feature = "http")]
 use crate::net::{Readiness, Wire};
 
@@ -178,7 +180,7 @@ pub(crate) trait Driven: Send + Sync + 'static {
     /// The stream failed in the runtime's hands.
     fn conn_failed(&self, conn: ConnId, error: ConnError);
     /// The stream as it is now.
-    fn stream(&self) -> Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>;
+    fn stream(&self) -> Option<Stream>;
     /// The clock.
     fn clock(&self) -> Clock;
     /// Whether the machine has connections of its own, rather than one stream.
@@ -192,7 +194,7 @@ pub(crate) trait Driven: Send + Sync + 'static {
     fn take_unwatched(&self) -> Vec<ConnId>;
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
-    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Arc<OwnedFd>>, Readiness)>;
+    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)>;
     /// Reads on a connection.
     #[cfg(feature = "http")]
     fn read_wire(&self, conn: ConnId) -> Reading;
@@ -256,10 +258,8 @@ macro_rules! driven_by_hub {
             self.core.shared().hub.conn_failed(conn, error);
         }
 
-        fn stream(
-            &self,
-        ) -> Option<(windlass::ConnId, std::sync::Arc<std::os::fd::OwnedFd>, std::sync::Arc<std::os::fd::OwnedFd>)> {
-            self.core.shared().hub.stream().map(|(conn, input, output)| (conn, input.clone(), output.clone()))
+        fn stream(&self) -> Option<$crate::drive::hub::Stream> {
+            self.core.shared().hub.stream()
         }
 
         fn clock(&self) -> $crate::Clock {
@@ -286,7 +286,7 @@ macro_rules! driven_by_hub {
             &self,
             conn: windlass::ConnId,
             mover: Option<&std::task::Waker>,
-        ) -> Option<(Option<std::sync::Arc<std::os::fd::OwnedFd>>, $crate::net::Readiness)> {
+        ) -> Option<(Option<$crate::io::Pollable>, $crate::net::Readiness)> {
             self.core.shared().hub.wire(conn, mover)
         }
 

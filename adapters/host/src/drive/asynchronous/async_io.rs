@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
@@ -12,26 +11,27 @@ use async_io::{Async, Timer};
 
 use super::own_reactor::OwnReactor;
 use super::{BoxFuture, Direction, own_thread};
+use crate::io::Pollable;
 
-/// A descriptor that is watched.
+/// A stream that is watched.
 pub struct Watched {
-    descriptor: Arc<OwnedFd>,
+    stream: Pollable,
     own: Option<(Arc<OwnReactor>, u64)>,
     /// Once there is no own reactor, or not any more.
-    shared: OnceLock<Async<Arc<OwnedFd>>>,
+    shared: OnceLock<Async<Pollable>>,
 }
 
-/// Begins to watch a descriptor.
+/// Begins to watch a stream.
 ///
 /// # Errors
 ///
 /// When the reactor cannot watch it.
-pub fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Watched> {
+pub fn watch(stream: Pollable, direction: Direction) -> io::Result<Watched> {
     let own = own_thread::reactor().and_then(|reactor| {
-        let id = reactor.add(&descriptor, direction)?;
+        let id = reactor.add(&stream, direction)?;
         Some((reactor, id))
     });
-    let watched = Watched { descriptor, own, shared: OnceLock::new() };
+    let watched = Watched { stream, own, shared: OnceLock::new() };
     if watched.own.is_none() {
         watched.shared()?;
     }
@@ -52,10 +52,10 @@ impl Watched {
         }
     }
 
-    fn shared(&self) -> io::Result<&Async<Arc<OwnedFd>>> {
+    fn shared(&self) -> io::Result<&Async<Pollable>> {
         if self.shared.get().is_none() {
-            let watched = Async::new_nonblocking(self.descriptor.clone())?;
-            // One task polls a descriptor, so nobody else has set it meanwhile.
+            let watched = Async::new_nonblocking(self.stream.clone())?;
+            // One task polls a stream, so nobody else has set it meanwhile.
             drop(self.shared.set(watched));
         }
         self.shared.get().ok_or_else(|| io::ErrorKind::Other.into())
@@ -70,7 +70,7 @@ impl Drop for Watched {
     }
 }
 
-/// Runs `operation` when the descriptor is ready.
+/// Runs `operation` when the stream is ready.
 pub fn poll_io(
     watched: &Watched,
     direction: Direction,

@@ -12,6 +12,7 @@ use super::network::Network;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
 use crate::drive::Interest;
+use crate::drive::hub;
 use crate::drive::shared::{Driving, Turn, Turned};
 #[cfg(feature = "http")]
 use crate::net::HttpListener;
@@ -101,11 +102,11 @@ impl<R: Runtime> Driver<R> {
     /// Watches the stream that the machine has now. One that is gone is let go, so that it is really closed.
     fn watch_stream<D: Turned>(&mut self, driven: &Arc<D>) {
         let current = driven.stream();
-        if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|(conn, ..)| *conn) {
+        if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|stream| stream.conn) {
             return;
         }
         self.stream = None;
-        let Some((conn, input, output)) = current else { return };
+        let Some(hub::Stream { conn, input, output }) = current else { return };
         let watched = R::watch(input, Direction::Read)
             .and_then(|input| Ok(Stream { conn, input, output: R::watch(output, Direction::Write)? }));
         match watched {

@@ -17,9 +17,8 @@ mod network;
 
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -30,24 +29,26 @@ mod own_reactor;
 #[cfg(feature = "async-io")]
 pub mod own_thread;
 
-pub use crate::drive::hub::Direction;
+use crate::io::Pollable;
+
+pub use crate::io::Direction;
 
 /// A future that can be kept and moved between threads.
 pub type BoxFuture<V> = Pin<Box<dyn Future<Output = V> + Send>>;
 
 /// What an adapter has to know of its runtime.
 pub trait Runtime: Send + Sync + 'static {
-    /// A descriptor that the runtime watches.
+    /// A stream that the runtime watches.
     type Watched: Send + Unpin;
 
-    /// Begins to watch a non-blocking descriptor.
+    /// Begins to watch a stream.
     ///
     /// # Errors
     ///
     /// When the runtime cannot watch it.
-    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Self::Watched>;
+    fn watch(stream: Pollable, direction: Direction) -> io::Result<Self::Watched>;
 
-    /// Runs `operation` when the descriptor is ready; pending while the operation says `WouldBlock`.
+    /// Runs `operation` when the stream is ready; pending while the operation says `WouldBlock`.
     fn poll_io(
         watched: &Self::Watched,
         direction: Direction,

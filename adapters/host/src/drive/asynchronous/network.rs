@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -14,6 +13,7 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::drive::Interest;
 use crate::drive::shared::{Turn, Turned};
+use crate::io::Pollable;
 use crate::net::HttpListener;
 
 /// How often one connection is read or written before the others get their turn. A read is of 64 KiB at the most: with a
@@ -92,7 +92,7 @@ impl<R: Runtime> Door<R> {
         self.pause = None;
         let watched = match &mut self.watched {
             Some(watched) => watched,
-            none => match R::watch(self.listener.socket().clone(), Direction::Read) {
+            none => match R::watch(self.listener.pollable().clone(), Direction::Read) {
                 Ok(watched) => none.insert(watched),
                 Err(_) => return self.rest(context),
             },
@@ -121,25 +121,21 @@ impl<R: Runtime> Door<R> {
 
 /// A socket as the runtime watches it.
 struct Watched<R: Runtime> {
-    socket: Arc<OwnedFd>,
+    socket: Pollable,
     input: R::Watched,
     /// Few connections ever have to wait until they can be written, and none for long.
     output: Option<R::Watched>,
 }
 
 impl<R: Runtime> Watched<R> {
-    fn new(socket: Arc<OwnedFd>) -> io::Result<Self> {
+    fn new(socket: Pollable) -> io::Result<Self> {
         Ok(Self { input: R::watch(socket.clone(), Direction::Read)?, socket, output: None })
     }
 
     fn output(&mut self) -> io::Result<&R::Watched> {
         match &mut self.output {
             Some(output) => Ok(output),
-            // The same socket under another number: runtimes watch a number only once.
-            none => {
-                let twin = Arc::new(self.socket.try_clone()?);
-                Ok(none.insert(R::watch(twin, Direction::Write)?))
-            }
+            none => Ok(none.insert(R::watch(self.socket.twin()?, Direction::Write)?)),
         }
     }
 }
@@ -179,13 +175,13 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
 /// Watches the socket that there is now.
 fn watch<R: Runtime>(
     watched: &mut Option<Watched<R>>,
-    socket: Option<Arc<OwnedFd>>,
+    socket: Option<Pollable>,
 ) -> io::Result<Option<&mut Watched<R>>> {
     let Some(socket) = socket else {
         *watched = None;
         return Ok(None);
     };
-    if watched.as_ref().is_none_or(|watched| !Arc::ptr_eq(&watched.socket, &socket)) {
+    if watched.as_ref().is_none_or(|watched| !watched.socket.is(&socket)) {
         // The old one first: its number may be that of the new one.
         *watched = None;
         *watched = Some(Watched::new(socket)?);

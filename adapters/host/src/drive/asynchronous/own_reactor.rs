@@ -1,33 +1,29 @@
-//! Waiting for the few descriptors of one thread's connections, by one call of the system for each wait.
+//! Waiting for the few streams of one thread's connections, by one call of the system for each wait.
 //!
 //! The reactor that smol and async-std share serves all threads of a process, and asks the system six times for what
-//! `poll` answers at once. It is used as soon as this one is closed, for descriptors beyond a few, since `poll` looks at
+//! `poll` answers at once. It is used as soon as this one is closed, for streams beyond a few, since `poll` looks at
 //! every one of them each time, and by everything else in the program.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use super::Direction;
+use crate::io::{Pollable, Poller};
 
-/// Descriptors at a time: what a client has connections by default. Looking through as many takes a few microseconds.
+/// Streams at a time: what a client has connections by default. Looking through as many takes a few microseconds.
 const MOST_SOURCES: usize = 64;
 
-/// How often in a row the thread goes on without a look at its descriptors because there is something to do already.
+/// How often in a row the thread goes on without a look at its streams because there is something to do already.
 /// An answer that leads to the next call takes one or two; tasks that always have something to do would never look.
 const MOST_UNSEEN: u32 = 4;
 
 /// Waits on behalf of the thread that made it. It is what wakes that thread, too.
 pub(super) struct OwnReactor {
     state: Mutex<State>,
-    woken: UnixStream,
-    waker: UnixStream,
+    poller: Poller,
 }
 
 #[derive(Default)]
@@ -38,13 +34,13 @@ struct State {
     /// Whether the thread was woken since it last waited, and whether it has to be interrupted for that.
     notified: bool,
     waiting: bool,
-    /// How often in a row it did not look at its descriptors.
+    /// How often in a row it did not look at its streams.
     unseen: u32,
     closed: bool,
 }
 
 struct Source {
-    descriptor: Arc<OwnedFd>,
+    stream: Pollable,
     direction: Direction,
     ready: bool,
     waker: Option<Waker>,
@@ -55,20 +51,17 @@ pub(super) struct Closed;
 
 impl OwnReactor {
     pub(super) fn new() -> io::Result<Arc<Self>> {
-        let (woken, waker) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        waker.set_nonblocking(true)?;
-        Ok(Arc::new(Self { state: Mutex::default(), woken, waker }))
+        Ok(Arc::new(Self { state: Mutex::default(), poller: Poller::new()? }))
     }
 
-    /// Watches a descriptor, if there are not too many.
-    pub(super) fn add(&self, descriptor: &Arc<OwnedFd>, direction: Direction) -> Option<u64> {
+    /// Watches a stream, if there are not too many.
+    pub(super) fn add(&self, stream: &Pollable, direction: Direction) -> Option<u64> {
         let mut state = self.state();
         if state.sources.len() >= MOST_SOURCES {
             return None;
         }
         let id = state.new_id();
-        state.sources.insert(id, Source { descriptor: descriptor.clone(), direction, ready: false, waker: None });
+        state.sources.insert(id, Source { stream: stream.clone(), direction, ready: false, waker: None });
         Some(id)
     }
 
@@ -76,7 +69,7 @@ impl OwnReactor {
         self.state().sources.remove(&id);
     }
 
-    /// Ready once for every time that the descriptor was found ready.
+    /// Ready once for every time that the stream was found ready.
     pub(super) fn poll_ready(&self, id: u64, context: &Context<'_>) -> Result<Poll<()>, Closed> {
         let mut state = self.state();
         if state.closed {
@@ -111,7 +104,7 @@ impl OwnReactor {
         self.state().sleepers.remove(&(instant, id));
     }
 
-    /// Waits until this thread is woken, a descriptor is ready or a sleeper is due, and wakes the tasks concerned.
+    /// Waits until this thread is woken, a stream is ready or a sleeper is due, and wakes the tasks concerned.
     ///
     /// A wake-up is not lost: it is noted under the lock, and either seen here before the thread waits, or made by
     /// somebody who sees that it waits, and interrupts it.
@@ -126,26 +119,17 @@ impl OwnReactor {
             state.unseen = 0;
             state.waiting = !busy;
             let wanted = state.sources.iter().filter(|(_, source)| source.waker.is_some());
-            let watched: Vec<_> = wanted.map(|(id, it)| (*id, it.descriptor.clone(), it.direction)).collect();
+            let watched: Vec<_> = wanted.map(|(id, it)| (*id, it.stream.clone(), it.direction)).collect();
             (watched, state.sleepers.first_key_value().map(|((instant, _), _)| *instant), busy)
         };
-        let mut descriptors = Vec::with_capacity(watched.len() + 1);
-        descriptors.push(PollFd::new(&self.woken, PollFlags::IN));
-        descriptors.extend(watched.iter().map(|(_, descriptor, direction)| match direction {
-            Direction::Read => PollFd::new(descriptor, PollFlags::IN),
-            Direction::Write => PollFd::new(descriptor, PollFlags::OUT),
-        }));
         let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
         let at_most = if busy { Some(Duration::ZERO) } else { at_most };
-        let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
-        // Whatever the system complains about is found out by those who read and write.
-        let waited = poll(&mut descriptors, at_most.as_ref());
-        let is_ready = |at: usize| waited.is_err() || !descriptors[at].revents().is_empty();
-        if is_ready(0) {
-            let mut wakes = [0; 64];
-            while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
+        let wanted = watched.iter().map(|(_, stream, direction)| (stream, (*direction).into()));
+        let mut ready = Vec::new();
+        if self.poller.wait(wanted, at_most, |at, _| ready.push(watched[at].0)).is_err() {
+            // Whatever the system complains about is found out by those who read and write.
+            ready.extend(watched.iter().map(|(id, ..)| *id));
         }
-        let ready = watched.iter().enumerate().filter(|(at, _)| is_ready(at + 1)).map(|(_, (id, ..))| *id);
         let wakers = self.state().found(ready, due.map(|_| Instant::now()));
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -174,7 +158,7 @@ impl State {
     }
 
     /// Notes what is ready and due; gives those who wait for it.
-    fn found(&mut self, ready: impl Iterator<Item = u64>, now: Option<Instant>) -> Vec<Waker> {
+    fn found(&mut self, ready: Vec<u64>, now: Option<Instant>) -> Vec<Waker> {
         self.waiting = false;
         self.notified = false;
         let mut wakers = Vec::new();
@@ -203,8 +187,7 @@ impl Wake for OwnReactor {
         let mut state = self.state();
         if !std::mem::replace(&mut state.notified, true) && state.waiting {
             drop(state);
-            // A full pipe wakes as well as one more byte would.
-            drop((&self.waker).write(&[1]));
+            self.poller.bell().ring();
         }
     }
 }

@@ -7,7 +7,7 @@ use windlass::{ConnError, ConnErrorKind};
 
 #[cfg(feature = "http")]
 use super::network::Network;
-use super::{Direction, Drive, Ready, Stream};
+use super::{Direction, Drive, Ready};
 use crate::Clock;
 use crate::drive::Interest;
 use crate::drive::shared::Driven;
@@ -57,7 +57,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
             }
             return self.look_at_clock(interest);
         }
-        let stream = self.driven.stream().map(|(conn, input, output)| Stream { conn, input, output });
+        let stream = self.driven.stream();
         let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
         let at_most = until_deadline.into_iter().chain(at_most).min();
         let wanted = Ready { read: interest.read, write: interest.write };

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use windlass::{ConnError, ConnId, Instant, Machine, earliest};
 use super::network::{Connections, FAIR_ACCEPTS, Network, Watch};
 use crate::drive::hub::OnEvent;
 use crate::drive::{Hub, Interest, Reading};
+use crate::io::Pollable;
 use crate::net::{HttpListener, HttpTarget, Readiness, Wire, Wires};
 use crate::{Clock, Grace, seed};
 
@@ -129,7 +129,7 @@ impl<M: Machine> Connections for Held<'_, M> {
         self.hub.borrow_mut().wires.as_mut().map(Wires::take_unwatched).unwrap_or_default()
     }
 
-    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)> {
         self.hub.borrow_mut().wire(conn, None)
     }
 
@@ -170,7 +170,7 @@ mod tests {
     struct AlwaysReady(BTreeSet<u64>);
 
     impl Watch for AlwaysReady {
-        fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+        fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
             match socket {
                 Some(_) => self.0.insert(number),
                 None => self.0.remove(&number),

@@ -22,13 +22,13 @@ mod network;
 pub(crate) mod pool;
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
-use windlass::ConnId;
+#[cfg(feature = "http")]
+use crate::io::Pollable;
 
-pub use crate::drive::hub::Direction;
+pub use crate::drive::hub::Stream;
+pub use crate::io::{Direction, Ready};
 
 #[cfg(feature = "http")]
 pub use hosted::Hosted;
@@ -67,7 +67,7 @@ pub trait Drive: Sized + Send + 'static {
     ///
     /// When the system cannot watch it.
     #[cfg(feature = "http")]
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()>;
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()>;
 
     /// Waits until any of the sockets can be read or written, whichever is wanted of it, until it is woken, or for as
     /// long as this; adds those that are ready.
@@ -92,24 +92,4 @@ pub trait Drive: Sized + Send + 'static {
 
     /// The connection is over: whatever is held of its stream is let go, so that it is really closed.
     fn forget(&mut self) {}
-}
-
-/// The stream to wait for. Another connection has another id.
-#[derive(Clone, Debug)]
-pub struct Stream {
-    /// Which it is.
-    pub conn: ConnId,
-    /// What is read from.
-    pub input: Arc<OwnedFd>,
-    /// What is written to.
-    pub output: Arc<OwnedFd>,
-}
-
-/// What can be done without waiting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ready {
-    /// Something can be read, or the peer is gone.
-    pub read: bool,
-    /// Something can be written.
-    pub write: bool,
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use windlass::{ConnError, ConnErrorKind, ConnId};
 use super::{Direction, Drive, Ready};
 use crate::drive::Reading;
 use crate::drive::shared::Driven;
+use crate::io::Pollable;
 use crate::net::{HttpListener, Readiness, Wire};
 
 /// The number of the socket at which clients come in. Connections have smaller ones.
@@ -32,7 +32,7 @@ pub trait Watch {
     /// # Errors
     ///
     /// When the system cannot watch it.
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()>;
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()>;
 
     /// As [`Drive::wait_for_sockets`].
     ///
@@ -51,7 +51,7 @@ pub trait Watch {
 }
 
 impl<D: Drive> Watch for D {
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         Drive::watch_socket(self, number, socket)
     }
 
@@ -72,7 +72,7 @@ impl<D: Drive> Watch for D {
 /// The connections of a machine, whoever else has a hold of it.
 pub(crate) trait Connections {
     fn take_unwatched(&self) -> Vec<ConnId>;
-    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)>;
+    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)>;
     fn read_wire(&self, conn: ConnId) -> Reading;
     fn write_wire(&self, conn: ConnId) -> io::Result<()>;
     fn conn_failed(&self, conn: ConnId, error: ConnError);
@@ -84,7 +84,7 @@ impl<M: Driven> Connections for Arc<M> {
         (**self).take_unwatched()
     }
 
-    fn wire(&self, conn: ConnId) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)> {
         (**self).wire(conn, None)
     }
 
@@ -188,7 +188,7 @@ impl Network {
     fn watch<W: Watch, C: Connections>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
         let mut unwatchable = false;
         if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
-            drive.watch_socket(DOOR, Some(listener.socket()))?;
+            drive.watch_socket(DOOR, Some(listener.pollable()))?;
             self.watched = true;
         }
         for conn in driven.take_unwatched() {
