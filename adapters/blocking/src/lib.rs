@@ -104,8 +104,10 @@ impl Drive for Blocking {
         })?;
         Ok(ready)
     }
+}
 
-    #[cfg(feature = "http")]
+#[cfg(feature = "http")]
+impl sync::Watch for Blocking {
     fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         match socket {
             Some(socket) => self.sockets.insert(number, socket.clone()),
@@ -114,7 +116,6 @@ impl Drive for Blocking {
         Ok(())
     }
 
-    #[cfg(feature = "http")]
     fn wait_for_sockets(
         &mut self,
         wanted: &mut dyn FnMut(u64) -> Ready,

@@ -175,7 +175,8 @@ impl<M: Machine> OnStream<M> {
             }
             self.watch(registry)?;
             // mio tells of changes only, so everything is read before it is waited for the next one.
-            if self.hub.stream().is_none() || self.hub.read().is_err() {
+            let reading = self.hub.read_available();
+            if reading.count == 0 || reading.exhausted {
                 let interest = self.hub.turn(&events, &mut Vec::new());
                 self.watch(registry)?;
                 return Ok(interest);

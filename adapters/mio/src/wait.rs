@@ -8,6 +8,8 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use windlass::ConnId;
 #[cfg(feature = "http")]
 use windlass_host::io::Pollable;
+#[cfg(feature = "http")]
+use windlass_host::sync;
 use windlass_host::sync::{Direction, Drive, Ready, Stream};
 
 use crate::registration::{deregister, register};
@@ -83,12 +85,25 @@ impl Drive for Mio {
         Ok(self.ready_for(wanted))
     }
 
-    #[cfg(feature = "http")]
+    fn forget(&mut self) {
+        // Descriptors that cannot be taken back are about to be closed anyway.
+        let _ = self.watch(None);
+    }
+
+    fn exhausted(&mut self, direction: Direction) {
+        match direction {
+            Direction::Read => self.ready.read = self.hung_up,
+            Direction::Write => self.ready.write = false,
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl sync::Watch for Mio {
     fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         self.sockets.watch(self.poll.registry(), number, socket)
     }
 
-    #[cfg(feature = "http")]
     fn wait_for_sockets(
         &mut self,
         wanted: &mut dyn FnMut(u64) -> Ready,
@@ -108,21 +123,8 @@ impl Drive for Mio {
         Ok(())
     }
 
-    #[cfg(feature = "http")]
     fn socket_exhausted(&mut self, number: u64, direction: Direction) {
         self.sockets.exhausted(number, direction);
-    }
-
-    fn forget(&mut self) {
-        // Descriptors that cannot be taken back are about to be closed anyway.
-        let _ = self.watch(None);
-    }
-
-    fn exhausted(&mut self, direction: Direction) {
-        match direction {
-            Direction::Read => self.ready.read = self.hung_up,
-            Direction::Write => self.ready.write = false,
-        }
     }
 }
 

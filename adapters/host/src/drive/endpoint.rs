@@ -64,16 +64,6 @@ impl Endpoint {
         Ok(Self { child: Some(child), ..Self::of(input, output) })
     }
 
-    /// What to wait for when there is something to read.
-    pub fn input(&self) -> &Pollable {
-        &self.input
-    }
-
-    /// What to wait for when there is something to write.
-    pub fn output(&self) -> &Pollable {
-        &self.output
-    }
-
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.input.read(buffer)
     }

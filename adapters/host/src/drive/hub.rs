@@ -85,12 +85,12 @@ pub struct Interest {
 
 /// What came of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// How many bytes came, or whether any did on one of many connections; the end of the stream or its failure count
     /// as one.
-    pub(crate) count: usize,
+    pub count: usize,
     /// Whether there is nothing more to read now.
-    pub(crate) exhausted: bool,
+    pub exhausted: bool,
 }
 
 /// The stream to wait for. Another connection has another id.
@@ -267,12 +267,6 @@ impl<M: Machine> Hub<M> {
         self.finished = true;
     }
 
-    /// Whether the machine has connections of its own, rather than the one stream of its peer.
-    #[cfg(feature = "http")]
-    pub(crate) fn is_on_network(&self) -> bool {
-        self.wires.is_some()
-    }
-
     fn open(&mut self, conn: ConnId) {
         // A second stream replaces the first.
         self.end_stream();
@@ -308,7 +302,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Writes what the stream takes. Returns whether the machine may have something new to say.
-    pub fn flush(&mut self) -> bool {
+    pub(crate) fn flush(&mut self) -> bool {
         #[cfg(feature = "http")]
         if let Some(wires) = &mut self.wires {
             return wires.advance(&mut self.machine);
@@ -339,40 +333,13 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Writes what the stream takes.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when that is not all.
-    pub fn flush_or_block(&mut self) -> io::Result<()> {
+    /// The same; `WouldBlock` when that is not all.
+    pub(crate) fn flush_or_block(&mut self) -> io::Result<()> {
         self.flush();
         match &self.stream {
             Some((conn, _)) if !self.machine.write_buf(*conn).is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(()),
         }
-    }
-
-    /// Reads once what the stream has.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is nothing to read now. Other failures go to the machine.
-    pub fn read(&mut self) -> io::Result<()> {
-        let Some((conn, endpoint)) = &self.stream else { return Ok(()) };
-        let conn = *conn;
-        let buffer = self.machine.read_buf(conn);
-        if buffer.is_empty() {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let outcome = endpoint.read(buffer);
-        let now = self.clock.now();
-        match outcome {
-            Ok(0) => self.machine.read_eof(conn, now),
-            Ok(count) => self.machine.read_done(conn, count, now),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            Err(error) => self.broke(conn, &error, now),
-        }
-        Ok(())
     }
 
     /// A stream that fails is over. A peer that is gone is seen by reading too, which has what it said last, so a
@@ -436,7 +403,7 @@ impl<M: Machine> Hub<M> {
     ///
     /// A read that leaves room has emptied a pipe or a stream socket, as epoll(7) promises: asking again would only be
     /// told so. What comes later makes the stream ready anew, and so does its end.
-    pub(crate) fn read_available(&mut self) -> Reading {
+    pub fn read_available(&mut self) -> Reading {
         let mut count = 0;
         while count < READ_BUDGET {
             let Some((conn, endpoint)) = &self.stream else { break };
@@ -493,7 +460,7 @@ impl<M: Machine> Hub<M> {
     /// The stream as it is now, to wait for.
     pub fn stream(&self) -> Option<Stream> {
         let (conn, endpoint) = self.stream.as_ref()?;
-        Some(Stream { conn: *conn, input: endpoint.input().clone(), output: endpoint.output().clone() })
+        Some(Stream { conn: *conn, input: endpoint.input.clone(), output: endpoint.output.clone() })
     }
 
     /// Which stream that is.

@@ -18,7 +18,7 @@ use crate::drive::{Hub, Interest, Program, Reading};
 #[cfg(feature = "http")]
 use crate::io::Pollable;
 #[cfg(feature = "http")]
-use crate::net::{Readiness, Wire};
+use crate::net::{Readiness, Wire, Wires};
 
 /// A hub with what its driver and the callers have to know of each other.
 pub(crate) struct Shared<M: Machine, P: Program<M>> {
@@ -161,49 +161,98 @@ pub(crate) fn lock<M: Machine, P: Program<M>>(shared: &Mutex<Shared<M, P>>) -> M
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A machine with its program, as far as a driver is concerned that does what the program wants done.
-pub(crate) trait Turned: Driven {
-    /// Lets the machine do all it can, and does what it wants done.
-    fn turn(self: &Arc<Self>) -> Turn;
-}
+/// Whoever has a hold of a hub: a driver shares it with callers, a loop of the program's own has it for itself.
+pub(crate) trait HasHub {
+    /// The machine.
+    type Machine: Machine;
 
-/// A machine with its stream, as far as a driver is concerned.
-pub(crate) trait Driven: Send + Sync + 'static {
-    /// The driver is gone before the connection was over. Whoever waits for the machine waits no longer.
-    fn abandon(&self);
-    /// Writes what the stream takes; `WouldBlock` if that is not all.
-    fn flush(&self) -> io::Result<()>;
-    /// Reads what there is.
-    fn read(&self) -> Reading;
-    /// The deadline has come.
-    fn handle_timeout(&self);
+    /// Does something with the hub.
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Self::Machine>) -> V) -> V;
+
     /// The stream failed in the runtime's hands.
-    fn conn_failed(&self, conn: ConnId, error: ConnError);
-    /// The stream as it is now.
-    fn stream(&self) -> Option<Stream>;
-    /// The clock.
-    fn clock(&self) -> Clock;
-    /// Whether the machine has connections of its own, rather than one stream.
-    #[cfg(feature = "http")]
-    fn is_on_network(&self) -> bool;
-    /// Whether there are connections whose sockets the driver does not know.
-    #[cfg(feature = "http")]
-    fn has_unwatched(&self) -> bool;
-    /// The connections whose sockets the driver does not know.
-    #[cfg(feature = "http")]
-    fn take_unwatched(&self) -> Vec<ConnId>;
-    /// What to wait for on a connection; `None` if it is gone.
-    #[cfg(feature = "http")]
-    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)>;
-    /// Reads on a connection.
-    #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> Reading;
-    /// Writes on a connection; `WouldBlock` if that is not all.
-    #[cfg(feature = "http")]
-    fn write_wire(&self, conn: ConnId) -> io::Result<()>;
+    fn conn_failed(&self, conn: ConnId, error: ConnError) {
+        self.with_hub(|hub| hub.conn_failed(conn, error));
+    }
+
     /// A client has connected.
     #[cfg(feature = "http")]
     fn accept(&self, _wire: Wire) {}
+
+    /// The connections whose sockets the driver does not know.
+    #[cfg(feature = "http")]
+    fn take_unwatched(&self) -> Vec<ConnId> {
+        self.with_hub(|hub| hub.wires.as_mut().map(Wires::take_unwatched).unwrap_or_default())
+    }
+
+    /// What to wait for on a connection; `None` if it is gone.
+    #[cfg(feature = "http")]
+    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
+        self.with_hub(|hub| hub.wire(conn, mover))
+    }
+
+    /// Reads on a connection.
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.with_hub(|hub| hub.read_wire(conn))
+    }
+
+    /// Writes on a connection; `WouldBlock` if that is not all.
+    #[cfg(feature = "http")]
+    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
+        self.with_hub(|hub| hub.write_wire(conn))
+    }
+}
+
+/// What a driver drives: a machine with its program.
+pub(crate) trait Driven: HasHub + Send + Sync + 'static {
+    /// The driver is gone before the connection was over. Whoever waits for the machine waits no longer.
+    fn abandon(self: &Arc<Self>);
+
+    /// Reads what there is.
+    fn read(&self) -> Reading;
+
+    /// Writes what the stream takes; `WouldBlock` if that is not all.
+    fn flush(&self) -> io::Result<()> {
+        self.with_hub(Hub::flush_or_block)
+    }
+
+    /// The deadline has come.
+    fn handle_timeout(&self) {
+        self.with_hub(Hub::handle_timeout);
+    }
+
+    /// The stream as it is now.
+    fn stream(&self) -> Option<Stream> {
+        self.with_hub(|hub| hub.stream())
+    }
+
+    /// The clock.
+    fn clock(&self) -> Clock {
+        self.with_hub(|hub| hub.clock())
+    }
+
+    /// Whether the machine has connections of its own, rather than one stream.
+    #[cfg(feature = "http")]
+    fn is_on_network(&self) -> bool {
+        self.with_hub(|hub| hub.wires.is_some())
+    }
+
+    /// Whether there are connections whose sockets the driver does not know.
+    #[cfg(feature = "http")]
+    fn has_unwatched(&self) -> bool {
+        self.with_hub(|hub| hub.wires.as_ref().is_some_and(Wires::has_unwatched))
+    }
+}
+
+/// Something driven, with whoever does what its program wants done.
+pub(crate) trait Turned: Send + Sync + 'static {
+    /// What is driven.
+    type Core: Driven;
+
+    fn core(&self) -> &Arc<Self::Core>;
+
+    /// Lets the machine do all it can, and does what it wants done.
+    fn turn(self: &Arc<Self>) -> Turn;
 }
 
 /// Sees to it that nobody waits for a machine which is not driven any more: its runtime was shut down, or its driver has
@@ -234,71 +283,3 @@ pub(crate) fn driver_gone() -> ConnError {
     let detail = "nobody drives it any more, because the runtime that did has ended; connect anew on one that runs";
     ConnError::new(ConnErrorKind::Broken, detail)
 }
-
-/// What a driver does with a hub is the same whatever the program is.
-macro_rules! driven_by_hub {
-    () => {
-        fn abandon(&self) {
-            self.core.abandon();
-        }
-
-        fn flush(&self) -> std::io::Result<()> {
-            self.core.shared().hub.flush_or_block()
-        }
-
-        fn read(&self) -> $crate::drive::Reading {
-            self.core.shared().read()
-        }
-
-        fn handle_timeout(&self) {
-            self.core.shared().hub.handle_timeout();
-        }
-
-        fn conn_failed(&self, conn: windlass::ConnId, error: windlass::ConnError) {
-            self.core.shared().hub.conn_failed(conn, error);
-        }
-
-        fn stream(&self) -> Option<$crate::drive::hub::Stream> {
-            self.core.shared().hub.stream()
-        }
-
-        fn clock(&self) -> $crate::Clock {
-            self.core.shared().hub.clock()
-        }
-
-        #[cfg(feature = "http")]
-        fn is_on_network(&self) -> bool {
-            self.core.shared().hub.is_on_network()
-        }
-
-        #[cfg(feature = "http")]
-        fn has_unwatched(&self) -> bool {
-            self.core.shared().hub.wires.as_ref().is_some_and(|wires| wires.has_unwatched())
-        }
-
-        #[cfg(feature = "http")]
-        fn take_unwatched(&self) -> Vec<windlass::ConnId> {
-            self.core.shared().hub.wires.as_mut().map(|wires| wires.take_unwatched()).unwrap_or_default()
-        }
-
-        #[cfg(feature = "http")]
-        fn wire(
-            &self,
-            conn: windlass::ConnId,
-            mover: Option<&std::task::Waker>,
-        ) -> Option<(Option<$crate::io::Pollable>, $crate::net::Readiness)> {
-            self.core.shared().hub.wire(conn, mover)
-        }
-
-        #[cfg(feature = "http")]
-        fn read_wire(&self, conn: windlass::ConnId) -> $crate::drive::Reading {
-            self.core.shared().read_wire(conn)
-        }
-
-        #[cfg(feature = "http")]
-        fn write_wire(&self, conn: windlass::ConnId) -> std::io::Result<()> {
-            self.core.shared().hub.write_wire(conn)
-        }
-    };
-}
-pub(crate) use driven_by_hub;

@@ -8,20 +8,17 @@ use windlass::client::ChallengeReply;
 use windlass::codec::http1::Headers;
 use windlass::link::http::HeaderError;
 
-/// Something that takes the answer to a challenge.
-pub(crate) trait TakesAnswer: Send + Sync {
-    fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError>;
-}
+use super::client::ClientCore;
 
 /// A server wants other credentials (401 or 403). The request waits until this is answered, here or on any other thread
 /// or task; a challenge that is dropped is given up, and the request fails with what the server said.
 pub struct Challenge {
     failure: Box<HttpFailure>,
-    waiting: Option<(Arc<dyn TakesAnswer>, ChallengeReply)>,
+    waiting: Option<(Arc<ClientCore>, ChallengeReply)>,
 }
 
 impl Challenge {
-    pub(crate) fn new(failure: Box<HttpFailure>, client: Arc<dyn TakesAnswer>, reply: ChallengeReply) -> Self {
+    pub(crate) fn new(failure: Box<HttpFailure>, client: Arc<ClientCore>, reply: ChallengeReply) -> Self {
         Self { failure, waiting: Some((client, reply)) }
     }
 

@@ -13,7 +13,7 @@ use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
 use crate::drive::Interest;
 use crate::drive::hub;
-use crate::drive::shared::{Driving, Turn, Turned};
+use crate::drive::shared::{Driven, Driving, HasHub, Turn, Turned};
 #[cfg(feature = "http")]
 use crate::net::HttpListener;
 
@@ -22,9 +22,9 @@ const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over. If it is dropped before, so is the connection.
 pub(crate) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
-    let driver = Driver::<R>::new(driven.clock());
+    let driver = Driver::<R>::new(driven.core().clock());
     #[cfg(feature = "http")]
-    let driver = Driver { network: driven.is_on_network().then(|| Network::new(None)), ..driver };
+    let driver = Driver { network: driven.core().is_on_network().then(|| Network::new(None)), ..driver };
     driver.drive(driven, wakeup)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn drive_listening<R: Runtime, D: Turned>(
     wakeup: Arc<Wakeup>,
     listener: HttpListener,
 ) -> impl Future<Output = ()> + Send {
-    let driver = Driver::<R> { network: Some(Network::new(Some(listener))), ..Driver::new(driven.clock()) };
+    let driver = Driver::<R> { network: Some(Network::new(Some(listener))), ..Driver::new(driven.core().clock()) };
     driver.drive(driven, wakeup)
 }
 
@@ -66,7 +66,7 @@ impl<R: Runtime> Driver<R> {
 
     fn drive<D: Turned>(mut self, driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
         // Outside of the future's body: a runtime that is shutting down drops it before it is polled at all.
-        let driving = Driving::new(driven.clone());
+        let driving = Driving::new(driven.core().clone());
         async move {
             poll_fn(|context| self.poll(&driven, &wakeup, context)).await;
             driving.done();
@@ -101,7 +101,7 @@ impl<R: Runtime> Driver<R> {
 
     /// Watches the stream that the machine has now. One that is gone is let go, so that it is really closed.
     fn watch_stream<D: Turned>(&mut self, driven: &Arc<D>) {
-        let current = driven.stream();
+        let current = driven.core().stream();
         if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|stream| stream.conn) {
             return;
         }
@@ -111,7 +111,7 @@ impl<R: Runtime> Driver<R> {
             .and_then(|input| Ok(Stream { conn, input, output: R::watch(output, Direction::Write)? }));
         match watched {
             Ok(stream) => self.stream = Some(stream),
-            Err(error) => driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string())),
+            Err(error) => driven.core().conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string())),
         }
     }
 
@@ -120,14 +120,14 @@ impl<R: Runtime> Driver<R> {
         let mut progress = false;
         if let Some(stream) = &self.stream {
             if interest.write {
-                let flush = &mut || driven.flush();
+                let flush = &mut || driven.core().flush();
                 progress |= R::poll_io(&stream.output, Direction::Write, context, flush).is_ready();
             }
             if interest.read {
                 // Whether something came does not depend on whether there may be more.
                 let mut count = 0;
                 let read = &mut || {
-                    let reading = driven.read();
+                    let reading = driven.core().read();
                     count += reading.count;
                     if reading.exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
                 };
@@ -136,7 +136,9 @@ impl<R: Runtime> Driver<R> {
                 match outcome {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
-                        driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                        driven
+                            .core()
+                            .conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
                         progress = true;
                     }
                     Poll::Pending => {}
@@ -144,10 +146,10 @@ impl<R: Runtime> Driver<R> {
             }
         } else {
             // A stream that could not be watched has been reported: the machine has something to say about it.
-            progress |= driven.stream().is_some();
+            progress |= driven.core().stream().is_some();
         }
         if self.poll_timer(interest.deadline, context) {
-            driven.handle_timeout();
+            driven.core().handle_timeout();
             progress = true;
         }
         progress

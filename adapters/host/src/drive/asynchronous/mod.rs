@@ -18,7 +18,7 @@ mod network;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -68,6 +68,13 @@ pub trait Runtime: Send + Sync + 'static {
 pub(crate) struct Wakeup(Mutex<Option<Waker>>);
 
 impl Wakeup {
+    /// One, and what wakes by it.
+    pub(crate) fn new() -> (Arc<Self>, Arc<dyn Fn() + Send + Sync>) {
+        let wakeup = Arc::new(Self::default());
+        let waking = wakeup.clone();
+        (wakeup, Arc::new(move || waking.wake()))
+    }
+
     fn register(&self, waker: &Waker) {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *slot {
@@ -76,7 +83,7 @@ impl Wakeup {
         }
     }
 
-    pub(crate) fn wake(&self) {
+    fn wake(&self) {
         let waker = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
             waker.wake();

@@ -12,7 +12,7 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::drive::Interest;
-use crate::drive::shared::{Turn, Turned};
+use crate::drive::shared::{Driven, HasHub, Turn, Turned};
 use crate::io::Pollable;
 use crate::net::HttpListener;
 
@@ -69,8 +69,8 @@ impl<R: Runtime> Network<R> {
         context: &mut Context<'_>,
     ) -> bool {
         self.armed.set(interest.deadline);
-        for conn in driven.take_unwatched() {
-            if driven.wire(conn, None).is_none() {
+        for conn in driven.core().take_unwatched() {
+            if driven.core().wire(conn, None).is_none() {
                 self.moved.remove(&conn);
             } else if self.moved.insert(conn) {
                 R::spawn(move_connection::<R, D>(driven.clone(), wakeup.clone(), self.armed.clone(), conn));
@@ -100,7 +100,7 @@ impl<R: Runtime> Door<R> {
         let mut accepted = false;
         let accept = &mut || {
             for _ in 0..FAIR_ACCEPTS {
-                driven.accept(self.listener.accept()?);
+                driven.core().accept(self.listener.accept()?);
                 accepted = true;
             }
             Ok(())
@@ -146,7 +146,9 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
     poll_fn(|context| {
         for _ in 0..FAIR_ROUNDS {
             // The waker is left with the connection first, so that nothing which happens from now on is missed.
-            let Some((socket, wanted)) = driven.wire(conn, Some(context.waker())) else { return Poll::Ready(()) };
+            let Some((socket, wanted)) = driven.core().wire(conn, Some(context.waker())) else {
+                return Poll::Ready(());
+            };
             let progress = match watch(&mut watched, socket) {
                 Ok(None) => return Poll::Pending,
                 Ok(Some(watched)) => move_once::<R, D>(&driven, conn, watched, wanted, context),
@@ -156,14 +158,14 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
                 Ok(false) => return Poll::Pending,
                 Ok(true) => {}
                 Err(error) => {
-                    driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                    driven.core().conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
                     watched = None;
                 }
             }
             take_turn(&driven, &wakeup, &armed);
         }
         // Runtimes look at their timers rarely while there is always something to do. What is due is due.
-        driven.handle_timeout();
+        driven.core().handle_timeout();
         take_turn(&driven, &wakeup, &armed);
         context.waker().wake_by_ref();
         Poll::Pending
@@ -200,19 +202,19 @@ fn move_once<R: Runtime, D: Turned>(
     let mut progress = false;
     if !wanted.write {
         watched.output = None;
-    } else if driven.write_wire(conn).is_ok() {
+    } else if driven.core().write_wire(conn).is_ok() {
         progress = true;
     } else {
-        let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.write_wire(conn));
+        let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.core().write_wire(conn));
         progress |= ready(written)?;
     }
     // What a TLS session holds no readiness tells of.
-    if wanted.now && driven.read_wire(conn).count > 0 {
+    if wanted.now && driven.core().read_wire(conn).count > 0 {
         progress = true;
     } else if wanted.read {
         // Whether something came does not depend on whether there may be more.
         let read = &mut || {
-            let reading = driven.read_wire(conn);
+            let reading = driven.core().read_wire(conn);
             progress |= reading.count > 0;
             if reading.exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
         };
@@ -237,7 +239,7 @@ fn take_turn<D: Turned>(driven: &Arc<D>, wakeup: &Wakeup, armed: &Armed) {
         if acted > 0 {
             continue;
         }
-        if interest.finished || armed.is_after(interest.deadline) || driven.has_unwatched() {
+        if interest.finished || armed.is_after(interest.deadline) || driven.core().has_unwatched() {
             wakeup.wake();
         }
         return;

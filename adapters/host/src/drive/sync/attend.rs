@@ -51,7 +51,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
             let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
             let at_most = until_deadline.into_iter().chain(at_most).min();
             let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
-            if network.attend(&mut *self.drive(), &self.driven, interest.listen, at_most).is_err() {
+            if network.attend(&mut *self.drive(), &*self.driven, interest.listen, at_most).is_err() {
                 // There is nobody to tell, and nothing to do but to try again, though not at once.
                 std::thread::sleep(Duration::from_millis(10));
             }

@@ -25,7 +25,8 @@ const UNATTENDED: Duration = Duration::from_millis(1);
 
 /// A machine with those who wait for it.
 pub(crate) struct Engine<D: Drive, M: Turned> {
-    post: Post<D, M>,
+    post: Post<D, M::Core>,
+    turned: Arc<M>,
     leadership: Mutex<Leadership>,
     /// Whether the last answers were for many: their callers are about to call again, and are let do so before what
     /// they have to say is written together.
@@ -59,9 +60,9 @@ impl<D: Drive, M: Turned> Drop for Leading<'_, D, M> {
 }
 
 impl<D: Drive, M: Turned> Engine<D, M> {
-    pub(crate) fn new(drive: D, driven: Arc<M>) -> Arc<Self> {
-        let post = Post::new(drive, driven);
-        Arc::new(Self { post, leadership: Mutex::default(), crowded: AtomicBool::new(false) })
+    pub(crate) fn new(drive: D, turned: Arc<M>) -> Arc<Self> {
+        let post = Post::new(drive, turned.core().clone());
+        Arc::new(Self { post, turned, leadership: Mutex::default(), crowded: AtomicBool::new(false) })
     }
 
     /// Waits until `poll` is ready, driving the machine if nobody else does.
@@ -156,7 +157,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
         // As the leader: one that came meanwhile would wait for its stream, and miss what is completed here.
         let _leading = self.take_lead(leadership, thread::current().id());
         loop {
-            let Turn { interest, acted } = self.post.driven.turn();
+            let Turn { interest, acted } = self.turned.turn();
             if interest.finished {
                 return self.finish();
             }
@@ -185,7 +186,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
             thread::yield_now();
         }
         loop {
-            let Turn { interest, acted } = self.post.driven.turn();
+            let Turn { interest, acted } = self.turned.turn();
             if acted > 0 {
                 self.crowded.store(acted > 1, Ordering::Relaxed);
             }

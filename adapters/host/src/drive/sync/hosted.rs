@@ -9,13 +9,14 @@ use std::time::Duration;
 use windlass::client::ClientConfig;
 use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
 use windlass::server::{Registry, ServerConfig};
-use windlass::{ConnError, ConnId, Instant, Machine, earliest};
+use windlass::{ConnId, Instant, Machine, earliest};
 
-use super::network::{Connections, FAIR_ACCEPTS, Network, Watch};
+use super::Watch;
+use super::network::{FAIR_ACCEPTS, Network};
 use crate::drive::hub::OnEvent;
-use crate::drive::{Hub, Interest, Reading};
-use crate::io::Pollable;
-use crate::net::{HttpListener, HttpTarget, Readiness, Wire, Wires};
+use crate::drive::shared::HasHub;
+use crate::drive::{Hub, Interest};
+use crate::net::{HttpListener, HttpTarget, Wire, Wires};
 use crate::{Clock, Grace, seed};
 
 /// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
@@ -124,25 +125,11 @@ struct Held<'a, M> {
     accept: Accept<M>,
 }
 
-impl<M: Machine> Connections for Held<'_, M> {
-    fn take_unwatched(&self) -> Vec<ConnId> {
-        self.hub.borrow_mut().wires.as_mut().map(Wires::take_unwatched).unwrap_or_default()
-    }
+impl<M: Machine> HasHub for Held<'_, M> {
+    type Machine = M;
 
-    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)> {
-        self.hub.borrow_mut().wire(conn, None)
-    }
-
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        self.hub.borrow_mut().read_wire(conn)
-    }
-
-    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
-        self.hub.borrow_mut().write_wire(conn)
-    }
-
-    fn conn_failed(&self, conn: ConnId, error: ConnError) {
-        self.hub.borrow_mut().conn_failed(conn, error);
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<M>) -> V) -> V {
+        act(&mut self.hub.borrow_mut())
     }
 
     fn accept(&self, wire: Wire) {
@@ -162,8 +149,8 @@ mod tests {
 
     use windlass::model::Implementation;
 
-    use super::super::{Direction, Ready};
     use super::*;
+    use crate::io::{Pollable, Ready};
 
     /// Sockets that are always ready, as those of peers that never have nothing to say.
     #[derive(Default)]
@@ -188,8 +175,6 @@ mod tests {
             ready.extend(all.filter(|(_, ready)| *ready != Ready::default()));
             Ok(())
         }
-
-        fn socket_exhausted(&mut self, _: u64, _: Direction) {}
     }
 
     #[test]

@@ -32,11 +32,9 @@ pub use crate::io::{Direction, Ready};
 
 #[cfg(feature = "http")]
 pub use hosted::Hosted;
-#[cfg(feature = "http")]
-pub use network::Watch;
 
 /// What an adapter has to know of its way to wait.
-pub trait Drive: Sized + Send + 'static {
+pub trait Drive: Watch + Sized + Send + 'static {
     /// Whether a client has a thread of its own, which drives it while nobody waits. The threads that wait for calls do
     /// so themselves, with or without it.
     const OWN_THREAD: bool;
@@ -61,12 +59,22 @@ pub trait Drive: Sized + Send + 'static {
     /// When the system cannot wait.
     fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready>;
 
+    /// What was ready is not any more. Those who are told of changes only have to know.
+    fn exhausted(&mut self, _direction: Direction) {}
+
+    /// The connection is over: whatever is held of its stream is let go, so that it is really closed.
+    fn forget(&mut self) {}
+}
+
+/// Watches many sockets, each under a number. Whatever drives does; so does what is in a loop of somebody else's, and
+/// never waits.
+#[cfg(feature = "http")]
+pub trait Watch {
     /// Watches a socket under a number from now on, in place of the one that it had, or none any more.
     ///
     /// # Errors
     ///
     /// When the system cannot watch it.
-    #[cfg(feature = "http")]
     fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()>;
 
     /// Waits until any of the sockets can be read or written, whichever is wanted of it, until it is woken, or for as
@@ -75,7 +83,6 @@ pub trait Drive: Sized + Send + 'static {
     /// # Errors
     ///
     /// When the system cannot wait.
-    #[cfg(feature = "http")]
     fn wait_for_sockets(
         &mut self,
         wanted: &mut dyn FnMut(u64) -> Ready,
@@ -84,12 +91,11 @@ pub trait Drive: Sized + Send + 'static {
     ) -> io::Result<()>;
 
     /// A socket that was ready is not any more.
-    #[cfg(feature = "http")]
     fn socket_exhausted(&mut self, _number: u64, _direction: Direction) {}
-
-    /// What was ready is not any more. Those who are told of changes only have to know.
-    fn exhausted(&mut self, _direction: Direction) {}
-
-    /// The connection is over: whatever is held of its stream is let go, so that it is really closed.
-    fn forget(&mut self) {}
 }
+
+/// Without the feature `http` there are no sockets to watch.
+#[cfg(not(feature = "http"))]
+pub trait Watch {}
+#[cfg(not(feature = "http"))]
+impl<T> Watch for T {}

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use windlass::{ConnError, ConnErrorKind, ConnId};
 
-use super::{Direction, Drive, Ready};
-use crate::drive::Reading;
-use crate::drive::shared::Driven;
-use crate::io::Pollable;
-use crate::net::{HttpListener, Readiness, Wire};
+use super::{Direction, Ready, Watch};
+use crate::drive::shared::HasHub;
+use crate::net::HttpListener;
 
 /// The number of the socket at which clients come in. Connections have smaller ones.
 const DOOR: u64 = u64::MAX;
@@ -23,87 +20,6 @@ const FAIR_READS: usize = 4;
 /// How many clients are let in before the connections that there are get their turn. Whoever connects again and again
 /// would hold up all others.
 pub(crate) const FAIR_ACCEPTS: usize = 64;
-
-/// Watches many sockets, each under a number. Whatever drives does; so does what is in a loop of somebody else's, and
-/// never waits.
-pub trait Watch {
-    /// As [`Drive::watch_socket`].
-    ///
-    /// # Errors
-    ///
-    /// When the system cannot watch it.
-    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()>;
-
-    /// As [`Drive::wait_for_sockets`].
-    ///
-    /// # Errors
-    ///
-    /// When the system cannot wait.
-    fn wait_for_sockets(
-        &mut self,
-        wanted: &mut dyn FnMut(u64) -> Ready,
-        at_most: Option<Duration>,
-        ready: &mut Vec<(u64, Ready)>,
-    ) -> io::Result<()>;
-
-    /// As [`Drive::socket_exhausted`].
-    fn socket_exhausted(&mut self, number: u64, direction: Direction);
-}
-
-impl<D: Drive> Watch for D {
-    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
-        Drive::watch_socket(self, number, socket)
-    }
-
-    fn wait_for_sockets(
-        &mut self,
-        wanted: &mut dyn FnMut(u64) -> Ready,
-        at_most: Option<Duration>,
-        ready: &mut Vec<(u64, Ready)>,
-    ) -> io::Result<()> {
-        Drive::wait_for_sockets(self, wanted, at_most, ready)
-    }
-
-    fn socket_exhausted(&mut self, number: u64, direction: Direction) {
-        Drive::socket_exhausted(self, number, direction);
-    }
-}
-
-/// The connections of a machine, whoever else has a hold of it.
-pub(crate) trait Connections {
-    fn take_unwatched(&self) -> Vec<ConnId>;
-    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)>;
-    fn read_wire(&self, conn: ConnId) -> Reading;
-    fn write_wire(&self, conn: ConnId) -> io::Result<()>;
-    fn conn_failed(&self, conn: ConnId, error: ConnError);
-    fn accept(&self, wire: Wire);
-}
-
-impl<M: Driven> Connections for Arc<M> {
-    fn take_unwatched(&self) -> Vec<ConnId> {
-        (**self).take_unwatched()
-    }
-
-    fn wire(&self, conn: ConnId) -> Option<(Option<Pollable>, Readiness)> {
-        (**self).wire(conn, None)
-    }
-
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        (**self).read_wire(conn)
-    }
-
-    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
-        (**self).write_wire(conn)
-    }
-
-    fn conn_failed(&self, conn: ConnId, error: ConnError) {
-        (**self).conn_failed(conn, error);
-    }
-
-    fn accept(&self, wire: Wire) {
-        (**self).accept(wire);
-    }
-}
 
 /// What is known of the connections between one waiting and the next.
 #[derive(Default)]
@@ -125,7 +41,7 @@ impl Network {
 
     /// Waits for whatever the connections are interested in, but no longer than this, and does it. Returns whether there
     /// was anything to do.
-    pub(crate) fn attend<W: Watch, C: Connections>(
+    pub(crate) fn attend<W: Watch, C: HasHub>(
         &mut self,
         drive: &mut W,
         driven: &C,
@@ -145,7 +61,7 @@ impl Network {
         let (conns, paused) = (&self.conns, self.paused_until.is_some());
         let mut wanted = |number| match conns.get(&number) {
             Some(conn) => {
-                let wanted = driven.wire(*conn).map(|(_, wanted)| wanted).unwrap_or_default();
+                let wanted = driven.wire(*conn, None).map(|(_, wanted)| wanted).unwrap_or_default();
                 Ready { read: wanted.read, write: wanted.write }
             }
             None => Ready { read: number == DOOR && !paused, write: false },
@@ -179,13 +95,13 @@ impl Network {
     }
 
     /// The connections that can be read though their sockets may have nothing.
-    fn held<C: Connections>(&self, driven: &C) -> Vec<u64> {
-        let holds = |conn: &ConnId| driven.wire(*conn).is_some_and(|(_, wanted)| wanted.now);
+    fn held<C: HasHub>(&self, driven: &C) -> Vec<u64> {
+        let holds = |conn: &ConnId| driven.wire(*conn, None).is_some_and(|(_, wanted)| wanted.now);
         self.unfinished.iter().copied().filter(|number| self.conns.get(number).is_some_and(holds)).collect()
     }
 
     /// Watches the sockets that there are now. Returns whether any could not be, which its machine has been told.
-    fn watch<W: Watch, C: Connections>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
+    fn watch<W: Watch, C: HasHub>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
         let mut unwatchable = false;
         if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
             drive.watch_socket(DOOR, Some(listener.pollable()))?;
@@ -193,7 +109,7 @@ impl Network {
         }
         for conn in driven.take_unwatched() {
             let number = u64::from(conn.number());
-            let socket = driven.wire(conn).map(|(socket, _)| socket);
+            let socket = driven.wire(conn, None).map(|(socket, _)| socket);
             match &socket {
                 Some(_) => self.conns.insert(number, conn),
                 None => {
@@ -209,7 +125,7 @@ impl Network {
         Ok(unwatchable)
     }
 
-    fn let_in<W: Watch, C: Connections>(&mut self, drive: &mut W, driven: &C) {
+    fn let_in<W: Watch, C: HasHub>(&mut self, drive: &mut W, driven: &C) {
         let Some(listener) = &self.listener else { return };
         for _ in 0..FAIR_ACCEPTS {
             match listener.accept() {
@@ -246,13 +162,7 @@ impl Network {
 }
 
 /// Returns whether nothing is left to read.
-fn move_connection<W: Watch, C: Connections>(
-    drive: &mut W,
-    driven: &C,
-    number: u64,
-    conn: ConnId,
-    ready: Ready,
-) -> bool {
+fn move_connection<W: Watch, C: HasHub>(drive: &mut W, driven: &C, number: u64, conn: ConnId, ready: Ready) -> bool {
     if ready.write && driven.write_wire(conn).is_err() {
         drive.socket_exhausted(number, Direction::Write);
     }
@@ -263,7 +173,7 @@ fn move_connection<W: Watch, C: Connections>(
                 return true;
             }
             // What has ended, or is not wanted now, is not read in vain.
-            if !driven.wire(conn).is_some_and(|(_, wanted)| wanted.read) {
+            if !driven.wire(conn, None).is_some_and(|(_, wanted)| wanted.read) {
                 return false;
             }
         }

@@ -12,13 +12,13 @@ use windlass::{CloseReason, Json, RpcError};
 use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::{BoxFuture, Runtime, Wakeup};
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
+use crate::drive::shared::{Manners, Turn, Turned};
 use crate::handles::canceller::{Cancellable, Cancels};
 use crate::handles::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
     no_handler, subscription_handle,
 };
-use crate::handles::completion::{Feed, Slot, Token};
+use crate::handles::completion::{Feed, Slot};
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::{ConnectError, Error};
@@ -106,20 +106,12 @@ impl<R: Runtime> Client<R> {
     where
         M::Output: Send + 'static,
     {
-        let slot = Slot::of::<M>(self.style.on_progress.clone());
-        let in_flight = self.start(M::NAME, params, &self.style.options, slot.clone())?;
-        let outcome = poll_fn(|context| slot.poll(context)).await;
-        in_flight.done();
-        outcome
+        self.outcome(M::NAME, params, &self.style.options, Slot::of::<M>(self.style.on_progress.clone())).await
     }
 
     /// Makes a call that has no type here, such as one of an extension.
     pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
-        let slot = Slot::raw(self.style.on_progress.clone());
-        let in_flight = self.start(method, params, &self.style.options, slot.clone())?;
-        let outcome = poll_fn(|context| slot.poll(context)).await;
-        in_flight.done();
-        outcome
+        self.outcome(method, params, &self.style.options, Slot::raw(self.style.on_progress.clone())).await
     }
 
     /// Lists one page, and tells how many bytes it had.
@@ -127,30 +119,28 @@ impl<R: Runtime> Client<R> {
     where
         M::Output: Send + 'static,
     {
-        let slot = Slot::page_of::<M>(self.style.on_progress.clone());
-        let in_flight = self.start(M::NAME, params, options, slot.clone())?;
+        self.outcome(M::NAME, params, options, Slot::page_of::<M>(self.style.on_progress.clone())).await
+    }
+
+    async fn outcome<P: Serialize + ?Sized, O: Send + 'static>(
+        &self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        slot: Arc<Slot<O>>,
+    ) -> Result<O, Error> {
+        let start = || self.core.start(method, params, options, slot.clone());
+        let in_flight = InFlight::new(&self.guard, self.style.start(&self.guard, start)?);
         let outcome = poll_fn(|context| slot.poll(context)).await;
         in_flight.done();
         outcome
     }
 
-    fn start<P: Serialize + ?Sized>(
-        &self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        token: Token,
-    ) -> Result<InFlight, Error> {
-        let (call, cancellable) = self.style.start(&self.guard, || self.core.start(method, params, options, token))?;
-        Ok(InFlight { call, guard: Some(self.guard.clone()), _cancellable: cancellable })
-    }
-
     /// Subscribes to changes, in either era. The subscription ends when it is dropped.
     pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
         let feed = Feed::new();
-        let (call, cancellable) =
-            self.style.start(&self.guard, || self.core.listen(filter, &self.style.options, feed.clone()))?;
-        let in_flight = InFlight { call, guard: Some(self.guard.clone()), _cancellable: cancellable };
+        let start = || self.core.listen(filter, &self.style.options, feed.clone());
+        let in_flight = InFlight::new(&self.guard, self.style.start(&self.guard, start)?);
         let honoured = poll_fn(|context| feed.poll_begun(context)).await?;
         Ok(Subscription { feed, honoured, _in_flight: in_flight })
     }
@@ -182,6 +172,10 @@ struct InFlight {
 }
 
 impl InFlight {
+    fn new(guard: &Arc<Guard>, (call, cancellable): (CallId, Option<Cancellable>)) -> Self {
+        Self { call, guard: Some(guard.clone()), _cancellable: cancellable }
+    }
+
     fn done(mut self) {
         self.guard = None;
     }
@@ -257,12 +251,9 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn(ElicitParams) -> A + Send + Sync + 'static,
         A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.inputs.elicit = Some(Arc::new(move |request| match request {
-            InputRequest::Elicit(params) => {
-                let answer = handler(params);
-                Box::pin(async move { answer.await.map(InputResponse::from) })
-            }
-            _ => Box::pin(async { Err(no_handler()) }),
+        self.inputs.elicit = Some(Arc::new(move |params| {
+            let answer = handler(params);
+            Box::pin(async move { answer.await.map(InputResponse::from) })
         }));
         self.declare(ClientCapabilities::with_form_elicitation)
     }
@@ -284,12 +275,9 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
         A: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
-        self.inputs.sample = Some(Arc::new(move |request| match request {
-            InputRequest::Sample(params) => {
-                let answer = handler(params);
-                Box::pin(async move { answer.await.map(InputResponse::from) })
-            }
-            _ => Box::pin(async { Err(no_handler()) }),
+        self.inputs.sample = Some(Arc::new(move |params| {
+            let answer = handler(params);
+            Box::pin(async move { answer.await.map(InputResponse::from) })
         }));
         self.declare(ClientCapabilities::with_sampling)
     }
@@ -301,7 +289,7 @@ impl<R: Runtime> ClientBuilder<R> {
         F: Fn() -> A + Send + Sync + 'static,
         A: Future<Output = Result<ListRootsResult, RpcError>> + Send + 'static,
     {
-        self.inputs.roots = Some(Arc::new(move |_| {
+        self.inputs.roots = Some(Arc::new(move |()| {
             let answer = handler();
             Box::pin(async move { answer.await.map(InputResponse::from) })
         }));
@@ -325,10 +313,9 @@ impl<R: Runtime> ClientBuilder<R> {
     where
         M::Output: Send + 'static,
     {
-        let wakeup = Arc::new(Wakeup::default());
-        let waking = wakeup.clone();
+        let (wakeup, wake) = Wakeup::new();
         let slot = Slot::of::<M>(None);
-        let manner = (Manners::LeaveCrowdsToDriver, Arc::new(move || waking.wake()) as _);
+        let manner = (Manners::LeaveCrowdsToDriver, wake);
         let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
         let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
@@ -343,9 +330,7 @@ impl<R: Runtime> ClientBuilder<R> {
     ///
     /// When the server cannot be started, or there is no common protocol version.
     pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
-        let wakeup = Arc::new(Wakeup::default());
-        let waking = wakeup.clone();
-        let wake = Arc::new(move || waking.wake());
+        let (wakeup, wake) = Wakeup::new();
         let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
         let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
@@ -370,6 +355,12 @@ struct DrivenClient<R> {
 }
 
 impl<R: Runtime> Turned for DrivenClient<R> {
+    type Core = ClientCore;
+
+    fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
     fn turn(self: &Arc<Self>) -> Turn {
         let mut actions = Vec::new();
         let interest = self.core.turn(&mut actions);
@@ -377,19 +368,15 @@ impl<R: Runtime> Turned for DrivenClient<R> {
         for action in actions {
             let Some((reply, request)) = self.core.perform(action) else { continue };
             let answering = Answering::new(self.core.clone(), reply);
-            let handler = self.inputs.for_request(&request).cloned();
+            let answer = self.inputs.for_request(*request);
             // The handler is called by the task, so that it cannot hold up or end the driver.
             R::spawn(async move {
-                answering.answer(match handler {
-                    Some(handler) => handler(*request).await,
+                answering.answer(match answer {
+                    Some(answer) => answer().await,
                     None => Err(no_handler()),
                 });
             });
         }
         Turn { interest, acted }
     }
-}
-
-impl<R: Runtime> Driven for DrivenClient<R> {
-    driven_by_hub!();
 }

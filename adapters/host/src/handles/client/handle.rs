@@ -94,7 +94,7 @@ macro_rules! client_settings {
             mut self,
             handler: impl Fn(windlass::client::ServerNotification) + Send + Sync + 'static,
         ) -> Self {
-            self.settings.on_notification = Some(std::sync::Arc::new(handler));
+            self.settings.callbacks.on_notification = Some(std::sync::Arc::new(handler));
             self
         }
 
@@ -103,7 +103,7 @@ macro_rules! client_settings {
         #[cfg(feature = "http")]
         #[must_use]
         pub fn on_challenge(mut self, handler: impl Fn($crate::Challenge) + Send + Sync + 'static) -> Self {
-            self.settings.on_challenge = Some(std::sync::Arc::new(handler));
+            self.settings.callbacks.on_challenge = Some(std::sync::Arc::new(handler));
             self
         }
 
@@ -111,7 +111,7 @@ macro_rules! client_settings {
         /// messages, tools that were left out, notifications that could not be delivered.
         #[must_use]
         pub fn on_malformed(mut self, handler: impl Fn(String) + Send + Sync + 'static) -> Self {
-            self.settings.on_malformed = Some(std::sync::Arc::new(handler));
+            self.settings.callbacks.on_malformed = Some(std::sync::Arc::new(handler));
             self
         }
 

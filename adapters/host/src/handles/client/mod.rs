@@ -13,8 +13,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 #[cfg(feature = "http")]
-use windlass::HttpFailure;
-#[cfg(feature = "http")]
 use windlass::client::ChallengeReply;
 use windlass::client::{
     CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, PageLimits, Pages, Peer,
@@ -26,14 +24,18 @@ use windlass::link::AnyClient;
 #[cfg(feature = "http")]
 use windlass::link::http::{HeaderError, HttpClient};
 use windlass::link::stdio::StdioClient;
-use windlass::model::{Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter};
+use windlass::model::{
+    CreateMessageParams, ElicitParams, Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter,
+};
 use windlass::{CloseReason, RpcError, SendError};
+#[cfg(feature = "http")]
+use windlass::{ConnId, HttpFailure};
 
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{self, Manners, Shared};
-use crate::drive::{Hub, Interest, Program};
+use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::{Hub, Interest, Program, Reading};
 #[cfg(feature = "http")]
-use crate::handles::challenge::{Challenge, TakesAnswer};
+use crate::handles::challenge::Challenge;
 use crate::handles::completion::{ProgressHandler, Token};
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
@@ -50,8 +52,8 @@ pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_
 /// The machine of a client.
 pub(crate) type Machine = AnyClient<Token>;
 
-/// A handler for requests for input, which gives `A` to be turned into an answer.
-pub(crate) type InputHandler<A> = Arc<dyn Fn(InputRequest) -> A + Send + Sync>;
+/// A handler for requests for input with `P` in them, which gives `A` to be turned into an answer.
+pub(crate) type InputHandler<P, A> = Arc<dyn Fn(P) -> A + Send + Sync>;
 
 /// What a program has to say to a server's notifications.
 pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sync>;
@@ -63,56 +65,45 @@ pub(crate) type ChallengeHandler = Arc<dyn Fn(Challenge) + Send + Sync>;
 /// How a client is set up, before it is connected.
 pub(crate) struct ClientSettings {
     pub(crate) config: ClientConfig,
-    pub(crate) on_notification: Option<NotificationHandler>,
-    pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    pub(crate) callbacks: Callbacks,
     pub(crate) grace: Grace,
     pub(crate) closer: Closer,
+}
+
+/// What a program wants to hear of.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    pub(crate) on_notification: Option<NotificationHandler>,
+    pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
     #[cfg(feature = "http")]
     pub(crate) on_challenge: Option<ChallengeHandler>,
 }
 
+#[cfg(feature = "http")]
+impl Callbacks {
+    /// Has a client over HTTP behave as they want.
+    fn prepare(&self, target: &mut HttpTarget) {
+        target.config.answers_challenges = self.on_challenge.is_some();
+        // Without one, tries to reach the server again are not spread, which harms only a crowd.
+        target.config.seed = target.config.seed.take().or_else(|| crate::seed().ok());
+    }
+}
+
 /// The handlers for requests for input.
 pub(crate) struct InputHandlers<A> {
-    pub(crate) elicit: Option<InputHandler<A>>,
-    pub(crate) sample: Option<InputHandler<A>>,
-    pub(crate) roots: Option<InputHandler<A>>,
+    pub(crate) elicit: Option<InputHandler<ElicitParams, A>>,
+    pub(crate) sample: Option<InputHandler<CreateMessageParams, A>>,
+    pub(crate) roots: Option<InputHandler<(), A>>,
 }
 
 impl ClientSettings {
     pub(crate) fn new(name: &str, version: &str) -> Self {
         Self {
             config: ClientConfig::new(Implementation::new(name, version)),
-            on_notification: None,
-            on_malformed: None,
+            callbacks: Callbacks::default(),
             grace: Grace::default(),
             closer: Closer::new(),
-            #[cfg(feature = "http")]
-            on_challenge: None,
         }
-    }
-}
-
-/// What of the settings stays with a client.
-struct Parts {
-    on_notification: Option<NotificationHandler>,
-    on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
-    #[cfg(feature = "http")]
-    on_challenge: Option<ChallengeHandler>,
-    page_limits: PageLimits,
-    closer: Closer,
-}
-
-impl ClientSettings {
-    fn take_apart(self) -> (ClientConfig, Grace, Parts) {
-        let parts = Parts {
-            on_notification: self.on_notification,
-            on_malformed: self.on_malformed,
-            #[cfg(feature = "http")]
-            on_challenge: self.on_challenge,
-            page_limits: PageLimits::of(&self.config),
-            closer: self.closer,
-        };
-        (self.config, self.grace, parts)
     }
 }
 
@@ -121,11 +112,22 @@ impl<A> InputHandlers<A> {
         Self { elicit: None, sample: None, roots: None }
     }
 
-    pub(crate) fn for_request(&self, request: &InputRequest) -> Option<&InputHandler<A>> {
+    /// What answers a request, wherever that may take its time; `None` if nothing does.
+    pub(crate) fn for_request(&self, request: InputRequest) -> Option<Box<dyn FnOnce() -> A + Send>>
+    where
+        A: 'static,
+    {
+        fn with<P: Send + 'static, A: 'static>(
+            handler: &Option<InputHandler<P, A>>,
+            params: P,
+        ) -> Option<Box<dyn FnOnce() -> A + Send>> {
+            let handler = handler.clone()?;
+            Some(Box::new(move || handler(params)))
+        }
         match request {
-            InputRequest::Elicit(_) => self.elicit.as_ref(),
-            InputRequest::Sample(_) => self.sample.as_ref(),
-            InputRequest::Roots(_) => self.roots.as_ref(),
+            InputRequest::Elicit(params) => with(&self.elicit, params),
+            InputRequest::Sample(params) => with(&self.sample, params),
+            InputRequest::Roots(_) => with(&self.roots, ()),
             _ => None,
         }
     }
@@ -157,10 +159,7 @@ pub(crate) struct ClientCore {
     wake: Arc<dyn Fn() + Send + Sync>,
     peer: Mutex<Option<Arc<Peer>>>,
     closure: Closure,
-    on_notification: Option<NotificationHandler>,
-    on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
-    #[cfg(feature = "http")]
-    on_challenge: Option<ChallengeHandler>,
+    callbacks: Callbacks,
     page_limits: PageLimits,
 }
 
@@ -171,20 +170,18 @@ impl ClientCore {
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let (config, grace, parts) = settings.take_apart();
-        let clock = Clock::new();
+        let ClientSettings { config, callbacks, grace, closer } = settings;
+        let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
         let hub = match connector {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
-                target.config.answers_challenges = parts.on_challenge.is_some();
-                // Without one, tries to reach the server again are not spread, which harms only a crowd.
-                target.config.seed = target.config.seed.or_else(|| crate::seed().ok());
+                callbacks.prepare(&mut target);
                 let machine = HttpClient::new(config, target.config.clone(), clock.now());
                 Hub::over_http(machine, *target, clock, grace, &wake)
             }
             stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
         };
-        Self::on(hub, parts, manners, wake)
+        Self::on(hub, (callbacks, page_limits, closer), manners, wake)
     }
 
     /// A client for one call, without a handshake before it.
@@ -197,37 +194,24 @@ impl ClientCore {
         token: Token,
         (manners, wake): (Manners, Arc<dyn Fn() + Send + Sync>),
     ) -> Result<Arc<Self>, SendError> {
-        let clock = Clock::new();
-        let options = CallOptions::new();
-        let (config, grace, parts) = settings.take_apart();
-        target.config.answers_challenges = parts.on_challenge.is_some();
-        target.config.seed = target.config.seed.or_else(|| crate::seed().ok());
-        let call = (call.0, call.1, &options);
+        let ClientSettings { config, callbacks, grace, closer } = settings;
+        let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
+        callbacks.prepare(&mut target);
+        let call = (call.0, call.1, &CallOptions::new());
         let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
         let hub = Hub::over_http(machine, target, clock, grace, &wake);
-        Ok(Self::on(hub, parts, manners, wake))
+        Ok(Self::on(hub, (callbacks, page_limits, closer), manners, wake))
     }
 
-    fn on(hub: Hub<Machine>, parts: Parts, manners: Manners, wake: Arc<dyn Fn() + Send + Sync>) -> Arc<Self> {
-        let Parts {
-            on_notification,
-            on_malformed,
-            #[cfg(feature = "http")]
-            on_challenge,
-            page_limits,
-            closer,
-        } = parts;
-        let core = Arc::new(Self {
-            shared: Shared::new(hub, manners),
-            wake,
-            peer: Mutex::default(),
-            closure: Closure::default(),
-            on_notification,
-            on_malformed,
-            #[cfg(feature = "http")]
-            on_challenge,
-            page_limits,
-        });
+    fn on(
+        hub: Hub<Machine>,
+        (callbacks, page_limits, closer): (Callbacks, PageLimits, Closer),
+        manners: Manners,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> Arc<Self> {
+        let shared = Shared::new(hub, manners);
+        let (peer, closure) = (Mutex::default(), Closure::default());
+        let core = Arc::new(Self { shared, wake, peer, closure, callbacks, page_limits });
         closer.attach(&core);
         core
     }
@@ -247,19 +231,19 @@ impl ClientCore {
             #[cfg(feature = "http")]
             ClientAction::Challenged(reply, failure) => {
                 let challenge = Challenge::new(failure, self.clone(), reply);
-                if let Some(handler) = &self.on_challenge {
+                if let Some(handler) = &self.callbacks.on_challenge {
                     call_back(|| handler(challenge));
                 }
             }
             ClientAction::Finish(token) => token.finish(),
             ClientAction::Progress(handler, params) => call_back(|| handler(params)),
             ClientAction::Notification(notification) => {
-                if let Some(handler) = &self.on_notification {
+                if let Some(handler) = &self.callbacks.on_notification {
                     call_back(|| handler(notification));
                 }
             }
             ClientAction::Malformed(detail) => {
-                if let Some(handler) = &self.on_malformed {
+                if let Some(handler) = &self.callbacks.on_malformed {
                     call_back(|| handler(detail));
                 }
             }
@@ -324,6 +308,11 @@ impl ClientCore {
         self.change(|machine, now| machine.respond(reply, answer, now));
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
+        self.change(|machine, now| machine.answer_challenge(reply, headers, now))
+    }
+
     pub(crate) fn notify_roots_changed(&self) -> Result<(), SendError> {
         self.change(|machine, now| machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now))
     }
@@ -341,19 +330,6 @@ impl ClientCore {
             (hub.ending(), hub.grace())
         };
         leaving::wait_at_end_of_thread(&ending, grace);
-    }
-
-    /// The driver is gone: every call completes, and the connection is over.
-    pub(crate) fn abandon(self: &Arc<Self>) {
-        let why = shared::driver_gone();
-        let mut actions = Vec::new();
-        let mut shared = self.shared();
-        let now = shared.hub.now();
-        shared.hub.machine.abandon(why.clone(), now);
-        shared.abandon(&why, self, &mut actions);
-        drop(shared);
-        // Nobody is there to be asked for input any more, nor to answer to.
-        actions.into_iter().for_each(|action| drop(self.perform(action)));
     }
 
     /// Ends a child by force, and waits until it is gone.
@@ -416,6 +392,38 @@ impl WaitReady<'_> {
     }
 }
 
+impl HasHub for ClientCore {
+    type Machine = Machine;
+
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Machine>) -> V) -> V {
+        act(&mut self.shared().hub)
+    }
+
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.shared().read_wire(conn)
+    }
+}
+
+impl Driven for ClientCore {
+    fn read(&self) -> Reading {
+        self.shared().read()
+    }
+
+    /// The driver is gone: every call completes, and the connection is over.
+    fn abandon(self: &Arc<Self>) {
+        let why = shared::driver_gone();
+        let mut actions = Vec::new();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.abandon(why.clone(), now);
+        shared.abandon(&why, self, &mut actions);
+        drop(shared);
+        // Nobody is there to be asked for input any more, nor to answer to.
+        actions.into_iter().for_each(|action| drop(self.perform(action)));
+    }
+}
+
 impl Program<Machine> for ClientCore {
     type Action = ClientAction;
 
@@ -431,11 +439,11 @@ impl Program<Machine> for ClientCore {
                 }
             }
             ClientEvent::Input { reply, request } => actions.push(ClientAction::Input(reply, request)),
-            ClientEvent::Notification { method, params } if self.on_notification.is_some() => {
+            ClientEvent::Notification { method, params } if self.callbacks.on_notification.is_some() => {
                 let notification = ServerNotification::read(&method, params);
                 actions.push(ClientAction::Notification(notification));
             }
-            ClientEvent::Malformed(malformed) if self.on_malformed.is_some() => {
+            ClientEvent::Malformed(malformed) if self.callbacks.on_malformed.is_some() => {
                 let beginning = match &*malformed.beginning {
                     "" => String::new(),
                     beginning => format!(", and begins {beginning:?}"),
@@ -445,11 +453,11 @@ impl Program<Machine> for ClientCore {
             #[cfg(feature = "http")]
             ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),
             #[cfg(feature = "http")]
-            ClientEvent::ToolLeftOut { name, reason } if self.on_malformed.is_some() => {
+            ClientEvent::ToolLeftOut { name, reason } if self.callbacks.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(format!("the tool {name:?} was left out: {reason}")));
             }
             #[cfg(feature = "http")]
-            ClientEvent::NotDelivered(error) if self.on_malformed.is_some() => {
+            ClientEvent::NotDelivered(error) if self.callbacks.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
             }
             ClientEvent::Ready(peer) | ClientEvent::Renewed(peer) => {
@@ -460,13 +468,6 @@ impl Program<Machine> for ClientCore {
             // An answer to an input that nobody waits for is ignored by the machine.
             _ => {}
         }
-    }
-}
-
-#[cfg(feature = "http")]
-impl TakesAnswer for ClientCore {
-    fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
-        self.change(|machine, now| machine.answer_challenge(reply, headers, now))
     }
 }
 

@@ -14,7 +14,7 @@ use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
+use crate::drive::shared::{Manners, Turn, Turned};
 use crate::drive::sync::Drive;
 use crate::drive::sync::engine::Engine;
 use crate::drive::sync::pool::{HANDLER_THREADS, Pool};
@@ -23,7 +23,7 @@ use crate::handles::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
     no_handler, subscription_handle,
 };
-use crate::handles::completion::{Feed, Slot, Token};
+use crate::handles::completion::{Feed, Slot};
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::{ConnectError, Error};
@@ -115,16 +115,12 @@ impl<D: Drive> Client<D> {
     where
         M::Output: Send + 'static,
     {
-        let slot = Slot::of::<M>(self.style.on_progress.clone());
-        let _started = self.start(M::NAME, params, &self.style.options, slot.clone())?;
-        self.engine().wait(|context| slot.poll(context))
+        self.outcome(M::NAME, params, &self.style.options, Slot::of::<M>(self.style.on_progress.clone()))
     }
 
     /// Makes a call that has no type here, such as one of an extension.
     pub fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
-        let slot = Slot::raw(self.style.on_progress.clone());
-        let _started = self.start(method, params, &self.style.options, slot.clone())?;
-        self.engine().wait(|context| slot.poll(context))
+        self.outcome(method, params, &self.style.options, Slot::raw(self.style.on_progress.clone()))
     }
 
     /// Lists one page, and tells how many bytes it had.
@@ -132,25 +128,23 @@ impl<D: Drive> Client<D> {
     where
         M::Output: Send + 'static,
     {
-        let slot = Slot::page_of::<M>(self.style.on_progress.clone());
-        let _started = self.start(M::NAME, params, options, slot.clone())?;
-        self.engine().wait(|context| slot.poll(context))
+        self.outcome(M::NAME, params, options, Slot::page_of::<M>(self.style.on_progress.clone()))
     }
 
     fn engine(&self) -> &Engine<D, DrivenClient> {
         &self.guard.engine
     }
 
-    /// Starts a call. What it gives is kept until the call is over.
-    fn start<P: Serialize + ?Sized>(
+    fn outcome<P: Serialize + ?Sized, O: Send + 'static>(
         &self,
         method: &str,
         params: &P,
         options: &CallOptions,
-        token: Token,
-    ) -> Result<Option<Cancellable>, Error> {
-        let start = || self.core.start(method, params, options, token);
-        Ok(self.style.start(&self.guard, start)?.1)
+        slot: Arc<Slot<O>>,
+    ) -> Result<O, Error> {
+        let start = || self.core.start(method, params, options, slot.clone());
+        let _started = self.style.start(&self.guard, start)?;
+        self.engine().wait(|context| slot.poll(context))
     }
 
     /// Subscribes to changes, in either era. The subscription ends when it is dropped.
@@ -295,10 +289,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
     {
-        self.inputs.elicit = Some(Arc::new(move |request| match request {
-            InputRequest::Elicit(params) => handler(params).map(InputResponse::from),
-            _ => Err(no_handler()),
-        }));
+        self.inputs.elicit = Some(Arc::new(move |params| handler(params).map(InputResponse::from)));
         self.declare(ClientCapabilities::with_form_elicitation)
     }
 
@@ -317,10 +308,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn(CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send + Sync + 'static,
     {
-        self.inputs.sample = Some(Arc::new(move |request| match request {
-            InputRequest::Sample(params) => handler(params).map(InputResponse::from),
-            _ => Err(no_handler()),
-        }));
+        self.inputs.sample = Some(Arc::new(move |params| handler(params).map(InputResponse::from)));
         self.declare(ClientCapabilities::with_sampling)
     }
 
@@ -330,7 +318,7 @@ impl<D: Drive> ClientBuilder<D> {
     where
         F: Fn() -> Result<ListRootsResult, RpcError> + Send + Sync + 'static,
     {
-        self.inputs.roots = Some(Arc::new(move |_| handler().map(InputResponse::from)));
+        self.inputs.roots = Some(Arc::new(move |()| handler().map(InputResponse::from)));
         self.declare(|capabilities| capabilities.with_roots(true))
     }
 
@@ -402,6 +390,12 @@ struct DrivenClient {
 }
 
 impl Turned for DrivenClient {
+    type Core = ClientCore;
+
+    fn core(&self) -> &Arc<ClientCore> {
+        &self.core
+    }
+
     fn turn(self: &Arc<Self>) -> Turn {
         let mut actions = Vec::new();
         let interest = self.core.turn(&mut actions);
@@ -409,18 +403,9 @@ impl Turned for DrivenClient {
         for action in actions {
             let Some((reply, request)) = self.core.perform(action) else { continue };
             let answering = Answering::new(self.core.clone(), reply);
-            let handler = self.inputs.for_request(&request).cloned();
-            self.pool.run(move || {
-                answering.answer(match handler {
-                    Some(handler) => handler(*request),
-                    None => Err(no_handler()),
-                });
-            });
+            let answer = self.inputs.for_request(*request);
+            self.pool.run(move || answering.answer(answer.map_or_else(|| Err(no_handler()), |answer| answer())));
         }
         Turn { interest, acted }
     }
-}
-
-impl Driven for DrivenClient {
-    driven_by_hub!();
 }

@@ -16,7 +16,7 @@ use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::driver::drive_listening;
 use crate::drive::asynchronous::{Runtime, Wakeup};
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{Driven, Manners, Turn, Turned, driven_by_hub};
+use crate::drive::shared::{Manners, Turn, Turned};
 use crate::handles::completion::Slot;
 use crate::handles::server::context::{Context, ResourceRequest, arguments};
 use crate::handles::server::handler::{Handled, Handler};
@@ -24,7 +24,7 @@ use crate::handles::server::{
     Clients, Responding, ServerAction, ServerCore, ServerSettings, server_handle, server_settings, start_call,
 };
 #[cfg(feature = "http")]
-use crate::net::{HttpListener, Wire};
+use crate::net::HttpListener;
 use crate::{Error, ServeError};
 
 /// A running server. Clones are the same server.
@@ -236,9 +236,7 @@ impl<R: Runtime> ServerBuilder<R> {
     ///
     /// When the system has no entropy to give.
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
-        let wakeup = Arc::new(Wakeup::default());
-        let wake = wakeup.clone();
-        let wake = Arc::new(move || wake.wake());
+        let (wakeup, wake) = Wakeup::new();
         let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
@@ -263,9 +261,7 @@ impl<R: Runtime> ServerBuilder<R> {
     #[cfg(feature = "http")]
     pub fn start_http(self, listener: HttpListener) -> io::Result<Server<R>> {
         let clients = self.settings.clients_of(&listener);
-        let wakeup = Arc::new(Wakeup::default());
-        let wake = wakeup.clone();
-        let wake = Arc::new(move || wake.wake());
+        let (wakeup, wake) = Wakeup::new();
         let core = ServerCore::new(self.settings, clients, Manners::LeaveCrowdsToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive_listening::<R, _>(driven, wakeup, listener.held_by(&core.ending())));
@@ -339,6 +335,12 @@ struct DrivenServer<R> {
 }
 
 impl<R: Runtime> Turned for DrivenServer<R> {
+    type Core = ServerCore;
+
+    fn core(&self) -> &Arc<ServerCore> {
+        &self.core
+    }
+
     fn turn(self: &Arc<Self>) -> Turn {
         let mut actions = Vec::new();
         let interest = self.core.turn(&mut actions);
@@ -360,14 +362,5 @@ impl<R: Runtime> Turned for DrivenServer<R> {
             }
         }
         Turn { interest, acted }
-    }
-}
-
-impl<R: Runtime> Driven for DrivenServer<R> {
-    driven_by_hub!();
-
-    #[cfg(feature = "http")]
-    fn accept(&self, wire: Wire) {
-        self.core.accept(wire);
     }
 }

@@ -25,14 +25,13 @@ use std::time::{Duration, Instant};
 use windlass::server::{Invocation, ReplyTo};
 
 use super::habits::Habits;
-use super::sync::DrivenServer;
 use crate::drive::shared::Driving;
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::pool::Pool;
 use crate::handles::server::context::{Cancellation, Context};
 use crate::handles::server::handler::Handler;
-use crate::handles::server::{Responding, ServerAction, panicked};
+use crate::handles::server::{Responding, ServerAction, ServerCore, panicked};
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
@@ -51,7 +50,7 @@ const MOST_ANSWERING: usize = 4;
 
 /// Those who serve one connection.
 pub(crate) struct Crew<D: Drive> {
-    post: Post<D, DrivenServer>,
+    post: Post<D, ServerCore>,
     roster: Mutex<Roster>,
     /// An answer has been taken.
     answered: Condvar,
@@ -82,7 +81,7 @@ impl<D: Drive> Drop for Handling<'_, D> {
         roster.habits.ends_apart(self.1);
         drop(roster);
         if others_wait {
-            self.0.post.driven.core.wake_driver();
+            self.0.post.driven.wake_driver();
         }
     }
 }
@@ -180,7 +179,7 @@ enum Work {
 }
 
 impl<D: Drive> Crew<D> {
-    pub(crate) fn new(post: Post<D, DrivenServer>, most_handlers: usize) -> Arc<Self> {
+    pub(crate) fn new(post: Post<D, ServerCore>, most_handlers: usize) -> Arc<Self> {
         let pool = Pool::new(most_handlers.saturating_add(READERS));
         Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool, most_handlers })
     }
@@ -200,7 +199,7 @@ impl<D: Drive> Crew<D> {
         let mut actions = Vec::new();
         let mut stretch = STRETCH;
         loop {
-            let interest = self.post.driven.core.turn(&mut actions);
+            let interest = self.post.driven.turn(&mut actions);
             let acted = !actions.is_empty();
             self.take_on(&mut actions);
             if interest.finished {
@@ -241,7 +240,7 @@ impl<D: Drive> Crew<D> {
         while let Some((job, habit)) = roster.next_job(self.most_handlers) {
             if job.cancellation.is_cancelled() {
                 drop(roster);
-                self.post.driven.core.respond_before_turn(job.reply, Err(panicked()));
+                self.post.driven.respond_before_turn(job.reply, Err(panicked()));
             } else if !roster.habits.takes_long(habit) {
                 roster.begun += 1;
                 roster.running = Some(habit);
@@ -274,7 +273,7 @@ impl<D: Drive> Crew<D> {
     /// Runs a handler on the reader's thread; false if the reader was relieved meanwhile.
     fn run_here(&self, job: Job, shift: u64, habit: usize, began: Instant) -> bool {
         let Job { reply, handler, invocation, cancellation } = job;
-        let core = &self.post.driven.core;
+        let core = &self.post.driven;
         let context = Context::new(invocation, cancellation, core.clone());
         // A panic has been reported by its hook; it is answered for, and the server goes on.
         let outcome = match catch_unwind(AssertUnwindSafe(|| handler(context.clone()).wait())) {
@@ -301,7 +300,7 @@ impl<D: Drive> Crew<D> {
         let crew = self.clone();
         self.pool.run(move || {
             let _handling = Handling(&crew, habit);
-            let core = &crew.post.driven.core;
+            let core = &crew.post.driven;
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
             let began = Instant::now();

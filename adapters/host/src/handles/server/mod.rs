@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
+#[cfg(feature = "http")]
+use windlass::ConnId;
 use windlass::client::{CallId, CallOptions};
 use windlass::link::AnyServer;
 #[cfg(feature = "http")]
@@ -30,8 +32,8 @@ use windlass::server::{Invocation, Registry, Reply, ReplyTo, ServerConfig, Serve
 use windlass::{RequestKey, SendError};
 
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{self, Manners, Shared};
-use crate::drive::{Hub, Interest, Program};
+use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::{Hub, Interest, Program, Reading};
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
@@ -124,16 +126,6 @@ impl ServerCore {
         Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
     }
 
-    /// A client has connected.
-    #[cfg(feature = "http")]
-    pub(crate) fn accept(&self, wire: Wire) {
-        let mut shared = self.shared();
-        let now = shared.hub.now();
-        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
-            wires.insert(conn, wire);
-        }
-    }
-
     pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
         shared::lock(&self.shared)
     }
@@ -190,8 +182,46 @@ impl ServerCore {
         (self.wake)();
     }
 
+    /// The end of everything that the server has opened.
+    #[cfg(feature = "http")]
+    pub(crate) fn ending(&self) -> Arc<Ending> {
+        self.shared().hub.ending()
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HasHub for ServerCore {
+    type Machine = Machine;
+
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Machine>) -> V) -> V {
+        act(&mut self.shared().hub)
+    }
+
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.shared().read_wire(conn)
+    }
+
+    #[cfg(feature = "http")]
+    fn accept(&self, wire: Wire) {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
+            wires.insert(conn, wire);
+        }
+    }
+}
+
+impl Driven for ServerCore {
+    fn read(&self) -> Reading {
+        self.shared().read()
+    }
+
     /// The driver is gone: handlers are told, every call completes, and the server is over.
-    pub(crate) fn abandon(&self) {
+    fn abandon(self: &Arc<Self>) {
         let why = shared::driver_gone();
         let mut actions = Vec::new();
         let mut shared = self.shared();
@@ -206,16 +236,6 @@ impl ServerCore {
                 ServerAction::Invoke(..) => {}
             }
         }
-    }
-
-    /// The end of everything that the server has opened.
-    #[cfg(feature = "http")]
-    pub(crate) fn ending(&self) -> Arc<Ending> {
-        self.shared().hub.ending()
-    }
-
-    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

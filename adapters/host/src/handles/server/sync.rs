@@ -11,7 +11,7 @@ use windlass::server::{HandlerError, Reply};
 
 use super::crew::Crew;
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{Driven, Manners, driven_by_hub};
+use crate::drive::shared::Manners;
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::pool::HANDLER_THREADS;
@@ -20,7 +20,7 @@ use crate::handles::server::context::{Context, ResourceRequest, arguments};
 use crate::handles::server::handler::{Handled, Handler};
 use crate::handles::server::{Clients, ServerCore, ServerSettings, server_handle, server_settings, start_call};
 #[cfg(feature = "http")]
-use crate::net::{HttpListener, Wire};
+use crate::net::HttpListener;
 use crate::wait::thread_waker::park_until;
 use crate::{Error, ServeError};
 
@@ -228,7 +228,7 @@ impl<D: Drive> ServerBuilder<D> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
         let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::AlwaysWrite, wake)?;
-        let post = Post::new(drive, Arc::new(DrivenServer { core: core.clone() }));
+        let post = Post::new(drive, core.clone());
         let crew = Crew::new(post, self.handler_threads);
         Ok(Server { core, crew })
     }
@@ -262,9 +262,8 @@ impl<D: Drive> ServerBuilder<D> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
         let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
-        let driven = Arc::new(DrivenServer { core: core.clone() });
         let listener = listener.held_by(&core.ending());
-        let post = Post::listening(drive, driven, listener);
+        let post = Post::listening(drive, core.clone(), listener);
         Ok(Server { core, crew: Crew::new(post, self.handler_threads) })
     }
 
@@ -320,17 +319,4 @@ handlers! {
     resource_handler(of_resource: ResourceRequest) -> ReadResourceResult;
     prompt_handler(of_prompt: BTreeMap<String, String>) -> GetPromptResult;
     completion_handler(of_completion: CompleteParams) -> CompleteResult;
-}
-
-pub(crate) struct DrivenServer {
-    pub(crate) core: Arc<ServerCore>,
-}
-
-impl Driven for DrivenServer {
-    driven_by_hub!();
-
-    #[cfg(feature = "http")]
-    fn accept(&self, wire: Wire) {
-        self.core.accept(wire);
-    }
 }

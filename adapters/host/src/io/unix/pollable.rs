@@ -36,29 +36,18 @@ impl Pollable {
     }
 
     /// The same stream under another number: runtimes watch a number only once.
-    ///
-    /// # Errors
-    ///
-    /// When the system is out of descriptors.
-    pub fn twin(&self) -> io::Result<Self> {
+    #[cfg(feature = "http")]
+    pub(crate) fn twin(&self) -> io::Result<Self> {
         Ok(Self(Arc::new(self.0.try_clone()?)))
     }
 
-    /// Reads once.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is nothing to read now; others when the stream is broken.
-    pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads once; `WouldBlock` if there is nothing to read now.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         retry(|| rustix::io::read(&self.0, &mut *buffer))
     }
 
-    /// Writes once.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is no room now; others when the stream is broken.
-    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    /// Writes once; `WouldBlock` if there is no room now.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         retry(|| rustix::io::write(&self.0, bytes))
     }
 
