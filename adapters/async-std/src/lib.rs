@@ -25,12 +25,11 @@
 
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
+use windlass_host::io::Pollable;
 
 #[cfg(feature = "http")]
 pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
@@ -70,8 +69,8 @@ pub fn run<V>(future: impl Future<Output = V>) -> V {
 impl Runtime for AsyncStd {
     type Watched = async_io::Watched;
 
-    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Self::Watched> {
-        async_io::watch(descriptor, direction)
+    fn watch(stream: Pollable, direction: Direction) -> io::Result<Self::Watched> {
+        async_io::watch(stream, direction)
     }
 
     fn poll_io(

@@ -27,13 +27,13 @@
 #[cfg(feature = "ureq")]
 mod through_ureq;
 
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::io;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use windlass_host::sync::{self, Drive, Ready, Stream};
+#[cfg(feature = "http")]
+use windlass_host::io::Pollable;
+use windlass_host::io::Poller;
+use windlass_host::sync::{self, Direction, Drive, Ready, Stream};
 
 #[cfg(feature = "http")]
 pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
@@ -72,10 +72,9 @@ pub fn run<V>(value: V) -> V {
 /// Waiting by `poll`.
 #[derive(Debug)]
 pub struct Blocking {
-    woken: UnixStream,
-    waker: Arc<UnixStream>,
+    poller: Poller,
     #[cfg(feature = "http")]
-    sockets: std::collections::BTreeMap<u64, Arc<std::os::fd::OwnedFd>>,
+    sockets: std::collections::BTreeMap<u64, Pollable>,
 }
 
 impl Drive for Blocking {
@@ -83,52 +82,33 @@ impl Drive for Blocking {
     type Waker = Box<dyn Fn() + Send + Sync>;
 
     fn new() -> io::Result<Self> {
-        let (woken, waker) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        waker.set_nonblocking(true)?;
         Ok(Self {
-            woken,
-            waker: Arc::new(waker),
+            poller: Poller::new()?,
             #[cfg(feature = "http")]
             sockets: Default::default(),
         })
     }
 
     fn waker(&self) -> Self::Waker {
-        let waker = self.waker.clone();
-        // A full pipe wakes as well as one more byte would.
-        Box::new(move || drop((&*waker).write(&[1])))
+        let bell = self.poller.bell().clone();
+        Box::new(move || bell.ring())
     }
 
     fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
-        let woken = || PollFd::new(&self.woken, PollFlags::IN);
-        // What is not wanted is left out altogether: its hang-up would be told again and again.
-        let (mut descriptors, mut count) = ([woken(), woken(), woken()], 1);
-        let mut watch = |descriptor| {
-            descriptors[count] = descriptor;
-            count += 1;
-            count - 1
-        };
-        let input = stream.filter(|_| wanted.read).map(|it| watch(PollFd::new(&it.input, PollFlags::IN)));
-        let output = stream.filter(|_| wanted.write).map(|it| watch(PollFd::new(&it.output, PollFlags::OUT)));
-        let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
-        match poll(&mut descriptors[..count], at_most.as_ref()) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
-            Err(error) => return Err(error.into()),
-        }
-        // Hang-ups and errors are for reading and writing to find out about.
-        let is_ready = |at: usize| !descriptors[at].revents().is_empty();
-        let ready = Ready { read: input.is_some_and(is_ready), write: output.is_some_and(is_ready) };
-        if is_ready(0) {
-            let mut wakes = [0; 64];
-            while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
-        }
+        let input = stream.filter(|_| wanted.read).map(|stream| (&stream.input, Direction::Read.into()));
+        let output = stream.filter(|_| wanted.write).map(|stream| (&stream.output, Direction::Write.into()));
+        let mut ready = Ready::default();
+        self.poller.wait(input.into_iter().chain(output), at_most, |at, _| match at {
+            0 if wanted.read => ready.read = true,
+            _ => ready.write = true,
+        })?;
         Ok(ready)
     }
+}
 
-    #[cfg(feature = "http")]
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<std::os::fd::OwnedFd>>) -> io::Result<()> {
+#[cfg(feature = "http")]
+impl sync::Watch for Blocking {
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         match socket {
             Some(socket) => self.sockets.insert(number, socket.clone()),
             None => self.sockets.remove(&number),
@@ -136,47 +116,20 @@ impl Drive for Blocking {
         Ok(())
     }
 
-    #[cfg(feature = "http")]
     fn wait_for_sockets(
         &mut self,
         wanted: &mut dyn FnMut(u64) -> Ready,
         at_most: Option<Duration>,
         ready: &mut Vec<(u64, Ready)>,
     ) -> io::Result<()> {
-        let mut descriptors = Vec::from([PollFd::new(&self.woken, PollFlags::IN)]);
-        let mut numbers = Vec::new();
-        for (&number, socket) in &self.sockets {
-            let wanted = wanted(number);
-            let mut flags = PollFlags::empty();
-            flags.set(PollFlags::IN, wanted.read);
-            flags.set(PollFlags::OUT, wanted.write);
-            // What is not wanted is left out altogether: its hang-up would be told again and again.
-            if !flags.is_empty() {
-                numbers.push((number, wanted));
-                descriptors.push(PollFd::new(socket, flags));
-            }
-        }
-        let at_most = at_most.and_then(|at_most| Timespec::try_from(at_most).ok());
-        match poll(&mut descriptors, at_most.as_ref()) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        for (&(number, wanted), descriptor) in numbers.iter().zip(&descriptors[1..]) {
-            // Hang-ups and errors are for reading and writing to find out about.
-            let told = descriptor.revents();
-            let beyond = told.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-            let is_ready = |wanted: bool, flag| wanted && (beyond || told.contains(flag));
-            let found =
-                Ready { read: is_ready(wanted.read, PollFlags::IN), write: is_ready(wanted.write, PollFlags::OUT) };
-            if found != Ready::default() {
+        let asked = self.sockets.iter().map(|(&number, socket)| (number, socket, wanted(number)));
+        let asked: Vec<_> = asked.filter(|(.., wanted)| wanted.is_any()).collect();
+        self.poller.wait(asked.iter().map(|(_, socket, wanted)| (*socket, *wanted)), at_most, |at, found| {
+            let (number, _, wanted) = asked[at];
+            let found = Ready { read: wanted.read && found.read, write: wanted.write && found.write };
+            if found.is_any() {
                 ready.push((number, found));
             }
-        }
-        if !descriptors[0].revents().is_empty() {
-            let mut wakes = [0; 64];
-            while matches!((&self.woken).read(&mut wakes), Ok(64)) {}
-        }
-        Ok(())
+        })
     }
 }

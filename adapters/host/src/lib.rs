@@ -1,97 +1,65 @@
-//! What every hosted platform shares for the Model Context Protocol: the things that the engine asks of its
-//! surroundings and that no runtime has to do in its own way.
+//! The host kit: what every hosted platform shares for the Model Context Protocol, and no runtime has to do in its own
+//! way. It holds three things, each in a folder whose page says in which order to read it:
 //!
-//! | module | what |
+//! | folder | what |
 //! |---|---|
-//! | [`clock`] | [`Clock`]: the engine's time, read from the system |
-//! | [`entropy`] | [`seed`]: the engine's randomness, drawn from the system |
-//! | [`command`] | [`Command`]: how to start a server |
-//! | [`environment`] | which environment variables a server gets to see |
-//! | [`windows_plan`] | how Windows has to be asked to start a program such as `npx` |
-//! | [`child`] | [`Child`]: a running server, and its end |
-//! | [`ladder`] | [`Ladder`]: when to use how much force to end it |
-//! | [`stderr`] | [`StderrTail`]: the last lines of its standard error |
-//! | [`spawn_error`] | [`SpawnError`]: why it did not start |
-//! | `own_stdio` | `OwnStdio` (Unix): our own standard input and output, for a server |
+//! | [`process`] | **processes**: [`Command`], [`Child`], their environment, standard error and end; our own standard streams |
+//! | `net` | **the network**: [`HttpTarget`], [`HttpListener`], dialling, proxies, TLS |
+//! | `drive`, `handles` | **drivers and handles**: [`hub`] turns a machine; [`sync`] and [`asynchronous`] have clients and servers for threads and for futures |
 //!
-//! Nothing here knows a runtime. Adapters take the pipes of a [`Child`] and drive them in their own way.
+//! Below them are [`io`], the seam to the system; [`clock`] and [`entropy`], which the engine asks of its surroundings; and
+//! `wait`, for what ends. Imports point from handles to drivers, from there to the network and to processes, and to those
+//! below.
+//!
+//! An adapter adds one way to wait for an [`io::Pollable`]: a [`sync::Drive`] or an [`asynchronous::Runtime`].
 
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
+#![cfg_attr(not(unix), allow(dead_code, reason = "only processes are there yet"))]
 
-#[cfg(unix)]
-pub mod asynchronous;
-#[cfg(unix)]
-mod canceller;
-#[cfg(all(unix, feature = "http"))]
-mod challenge;
-pub mod child;
-#[cfg(unix)]
-mod client;
 pub mod clock;
 #[cfg(unix)]
-mod closer;
-pub mod command;
-#[cfg(unix)]
-mod completion;
-#[cfg(unix)]
-mod context;
-mod ending;
-#[cfg(unix)]
-mod endpoint;
+mod drive;
 pub mod entropy;
-pub mod environment;
 #[cfg(unix)]
-mod error;
+mod handles;
 #[cfg(unix)]
-mod handler;
-pub mod hub;
-pub mod ladder;
-mod leaving;
+pub mod io;
 #[cfg(all(unix, feature = "http"))]
 mod net;
-#[cfg(unix)]
-pub mod own_stdio;
-mod process_tree;
-#[cfg(unix)]
-mod server;
-#[cfg(unix)]
-mod shared;
-pub mod spawn_error;
-pub mod stderr;
-#[cfg(unix)]
-pub mod sync;
-#[cfg(unix)]
-mod thread_waker;
-mod waiters;
-pub mod windows_plan;
+pub mod process;
+mod wait;
 
-#[cfg(unix)]
-pub use canceller::Canceller;
-#[cfg(all(unix, feature = "http"))]
-pub use challenge::Challenge;
-pub use child::Child;
 pub use clock::Clock;
 #[cfg(unix)]
-pub use closer::Closer;
-pub use command::Command;
-#[cfg(unix)]
-pub use completion::{Completion, ProgressHandler, Token};
-#[cfg(unix)]
-pub use context::{Cancellation, Context, ResourceRequest};
-#[cfg(unix)]
-pub use ending::Ending;
-#[cfg(unix)]
-pub use endpoint::{Connector, Endpoint};
+pub use drive::{
+    endpoint::{Connector, Endpoint},
+    hub,
+};
 pub use entropy::seed;
+#[cfg(all(unix, feature = "http"))]
+pub use handles::challenge::Challenge;
 #[cfg(unix)]
-pub use error::{ConnectError, Error, ServeError};
-pub use ladder::{Grace, Ladder, Step};
+pub use handles::{
+    asynchronous,
+    canceller::Canceller,
+    closer::Closer,
+    completion::{Completion, ProgressHandler, Token},
+    error::{ConnectError, Error, ServeError},
+    server::context::{Cancellation, Context, ResourceRequest},
+    sync,
+};
 #[cfg(all(unix, feature = "http"))]
 pub use net::{DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings};
 #[cfg(all(unix, feature = "tls"))]
 pub use net::{ServerTls, TlsError, TlsOptions};
 #[cfg(unix)]
-pub use own_stdio::{OutputPump, OwnStdio};
-pub use spawn_error::SpawnError;
-pub use stderr::StderrTail;
+pub use process::own_stdio::{OutputPump, OwnStdio};
+pub use process::{
+    child::Child,
+    command::Command,
+    ladder::{Grace, Ladder, Step},
+    spawn_error::SpawnError,
+    stderr::StderrTail,
+};
+pub use wait::Ending;

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, test_kill_process};
-use windlass_host::stderr::{LINE_BYTES, TAIL_BYTES, TAIL_LINES};
+use windlass_host::process::stderr::{LINE_BYTES, TAIL_BYTES, TAIL_LINES};
 use windlass_host::{Child, Command, Grace, SpawnError, Step};
 use windlass_tests::watchdog::eventually;
 

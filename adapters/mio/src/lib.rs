@@ -28,6 +28,7 @@
 
 #[cfg(feature = "http")]
 mod network;
+mod registration;
 #[cfg(feature = "http")]
 mod sockets;
 mod source;

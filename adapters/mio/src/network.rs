@@ -1,23 +1,22 @@
 //! The connections of a client or a server over HTTP, in a loop of the program's own.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mio::event::Event;
-use mio::unix::pipe;
 use mio::{Interest as Readiness, Registry, Token};
 use windlass::Machine;
 use windlass::client::ClientConfig;
 use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
 use windlass::server::ServerConfig;
 use windlass_host::hub::Interest;
+use windlass_host::io::{self as system, Pollable};
 use windlass_host::sync::{Direction, Hosted, Ready, Watch};
 use windlass_host::{Clock, HttpListener, HttpTarget};
 
 use crate::Source;
+use crate::registration::register;
 use crate::sockets::Sockets;
 
 impl<T> Source<HttpClient<T>> {
@@ -33,10 +32,9 @@ impl<T> Source<HttpClient<T>> {
         clock: Clock,
         tokens: Range<usize>,
     ) -> io::Result<Self> {
-        let (sender, bell) = pipe::new()?;
-        // A full pipe wakes as well as one more byte would.
-        let wake = move || drop((&sender).write(&[1]));
-        let hosted = Hosted::client(config, target, clock, wake);
+        let bell = system::Bell::new()?;
+        let rope = bell.clone();
+        let hosted = Hosted::client(config, target, clock, move || rope.ring());
         Ok(Self::on_network(OnNetwork::new(hosted, Some(bell), tokens)?))
     }
 }
@@ -110,14 +108,14 @@ pub(crate) struct OnNetwork<M> {
 
 /// What wakes the loop from another thread. A `Waker` of mio's may be the program's own, and a loop can have but one.
 struct Bell {
-    pipe: pipe::Receiver,
+    bell: system::Bell,
     token: Token,
     is_registered: bool,
     has_rung: bool,
 }
 
 impl<M: Machine> OnNetwork<M> {
-    fn new(hosted: Hosted<M>, bell: Option<pipe::Receiver>, tokens: Range<usize>) -> io::Result<Self> {
+    fn new(hosted: Hosted<M>, bell: Option<system::Bell>, tokens: Range<usize>) -> io::Result<Self> {
         let needed = hosted.most_sockets().saturating_add(usize::from(bell.is_some()));
         if tokens.len() < needed {
             let given = tokens.len();
@@ -128,7 +126,7 @@ impl<M: Machine> OnNetwork<M> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let first = tokens.start;
-        let bell = bell.map(|pipe| Bell { pipe, token: Token(first), is_registered: false, has_rung: false });
+        let bell = bell.map(|bell| Bell { bell, token: Token(first), is_registered: false, has_rung: false });
         let sockets = Sockets::new(first + usize::from(bell.is_some())..tokens.end);
         Ok(Self { hosted, sockets, bell })
     }
@@ -161,12 +159,11 @@ impl<M: Machine> OnNetwork<M> {
 impl Bell {
     fn listen(&mut self, registry: &Registry) -> io::Result<()> {
         if !self.is_registered {
-            registry.register(&mut self.pipe, self.token, Readiness::READABLE)?;
+            register(registry, self.bell.pollable(), self.token, Readiness::READABLE)?;
             self.is_registered = true;
         }
         if std::mem::take(&mut self.has_rung) {
-            let mut rings = [0; 64];
-            while matches!(self.pipe.read(&mut rings), Ok(64)) {}
+            self.bell.hush();
         }
         Ok(())
     }
@@ -179,7 +176,7 @@ struct InLoop<'a> {
 }
 
 impl Watch for InLoop<'_> {
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         self.sockets.watch(self.registry, number, socket)
     }
 

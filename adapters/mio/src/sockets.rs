@@ -4,13 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
 
 use mio::event::Event;
-use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
-use windlass_host::sync::{Direction, Ready};
+use windlass_host::io::{Direction, Pollable, Ready};
+
+use crate::registration::{deregister, register};
 
 /// The sockets of a loop.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) struct Sockets {
 
 #[derive(Debug)]
 struct Watched {
-    socket: Arc<OwnedFd>,
+    socket: Pollable,
     token: Token,
     ready: Ready,
     /// Whether the peer has hung up. That is told once, perhaps together with its last bytes, so that reading goes on
@@ -37,21 +36,21 @@ impl Sockets {
         Self { tokens: Tokens::new(tokens), watched: BTreeMap::new(), stirred: BTreeSet::new() }
     }
 
-    pub(crate) fn watch(&mut self, registry: &Registry, number: u64, socket: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, registry: &Registry, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         if let (Some(old), Some(new)) = (self.watched.get(&number), socket) {
-            if Arc::ptr_eq(&old.socket, new) {
+            if old.socket.is(new) {
                 return Ok(());
             }
         }
         if let Some(old) = self.watched.remove(&number) {
             self.stirred.remove(&number);
             self.tokens.give_back(old.token);
-            registry.deregister(&mut SourceFd(&old.socket.as_raw_fd()))?;
+            deregister(registry, &old.socket)?;
         }
         let Some(socket) = socket else { return Ok(()) };
         let interest = Interest::READABLE | Interest::WRITABLE;
         let token = self.tokens.take(number)?;
-        if let Err(error) = registry.register(&mut SourceFd(&socket.as_raw_fd()), token, interest) {
+        if let Err(error) = register(registry, socket, token, interest) {
             self.tokens.give_back(token);
             return Err(error);
         }

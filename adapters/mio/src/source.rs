@@ -1,18 +1,16 @@
 //! A connection in a loop of the program's own.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::Arc;
 
 use mio::event::Event;
-use mio::unix::SourceFd;
 use mio::{Interest as Readiness, Registry, Token};
-use windlass::{ConnId, Machine};
-use windlass_host::hub::{Hub, Interest, OnEvent};
+use windlass::Machine;
+use windlass_host::hub::{Hub, Interest, OnEvent, Stream};
 use windlass_host::{Clock, Connector, Grace};
 
 #[cfg(feature = "http")]
 use crate::network::OnNetwork;
+use crate::registration::{deregister, register};
 
 /// How often a stream is read before the rest of the loop gets its turn. A peer that always has more to say would hold it
 /// up for ever.
@@ -159,7 +157,7 @@ impl<M: Machine> Source<M> {
 struct OnStream<M> {
     hub: Hub<M>,
     token: Token,
-    watched: Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>,
+    watched: Option<Stream>,
 }
 
 impl<M: Machine> OnStream<M> {
@@ -177,7 +175,8 @@ impl<M: Machine> OnStream<M> {
             }
             self.watch(registry)?;
             // mio tells of changes only, so everything is read before it is waited for the next one.
-            if self.hub.stream().is_none() || self.hub.read().is_err() {
+            let reading = self.hub.read_available();
+            if reading.count == 0 || reading.exhausted {
                 let interest = self.hub.turn(&events, &mut Vec::new());
                 self.watch(registry)?;
                 return Ok(interest);
@@ -189,18 +188,18 @@ impl<M: Machine> OnStream<M> {
     }
 
     fn watch(&mut self, registry: &Registry) -> io::Result<()> {
-        let current = self.hub.stream().map(|(conn, input, output)| (conn, input.clone(), output.clone()));
-        let conn = |stream: &Option<(ConnId, Arc<OwnedFd>, Arc<OwnedFd>)>| stream.as_ref().map(|(conn, ..)| *conn);
+        let current = self.hub.stream();
+        let conn = |stream: &Option<Stream>| stream.as_ref().map(|stream| stream.conn);
         if conn(&current) == conn(&self.watched) {
             return Ok(());
         }
-        if let Some((_, input, output)) = self.watched.take() {
-            registry.deregister(&mut SourceFd(&input.as_raw_fd()))?;
-            registry.deregister(&mut SourceFd(&output.as_raw_fd()))?;
+        if let Some(old) = self.watched.take() {
+            deregister(registry, &old.input)?;
+            deregister(registry, &old.output)?;
         }
-        if let Some((_, input, output)) = &current {
-            registry.register(&mut SourceFd(&input.as_raw_fd()), self.token, Readiness::READABLE)?;
-            registry.register(&mut SourceFd(&output.as_raw_fd()), self.token, Readiness::WRITABLE)?;
+        if let Some(new) = &current {
+            register(registry, &new.input, self.token, Readiness::READABLE)?;
+            register(registry, &new.output, self.token, Readiness::WRITABLE)?;
         }
         self.watched = current;
         Ok(())

@@ -1,14 +1,18 @@
 //! The ready-made loop.
 
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use windlass::ConnId;
+#[cfg(feature = "http")]
+use windlass_host::io::Pollable;
+#[cfg(feature = "http")]
+use windlass_host::sync;
 use windlass_host::sync::{Direction, Drive, Ready, Stream};
+
+use crate::registration::{deregister, register};
 
 const WAKE: Token = Token(0);
 const INPUT: Token = Token(1);
@@ -81,12 +85,25 @@ impl Drive for Mio {
         Ok(self.ready_for(wanted))
     }
 
-    #[cfg(feature = "http")]
-    fn watch_socket(&mut self, number: u64, socket: Option<&Arc<std::os::fd::OwnedFd>>) -> io::Result<()> {
+    fn forget(&mut self) {
+        // Descriptors that cannot be taken back are about to be closed anyway.
+        let _ = self.watch(None);
+    }
+
+    fn exhausted(&mut self, direction: Direction) {
+        match direction {
+            Direction::Read => self.ready.read = self.hung_up,
+            Direction::Write => self.ready.write = false,
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl sync::Watch for Mio {
+    fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
         self.sockets.watch(self.poll.registry(), number, socket)
     }
 
-    #[cfg(feature = "http")]
     fn wait_for_sockets(
         &mut self,
         wanted: &mut dyn FnMut(u64) -> Ready,
@@ -106,21 +123,8 @@ impl Drive for Mio {
         Ok(())
     }
 
-    #[cfg(feature = "http")]
     fn socket_exhausted(&mut self, number: u64, direction: Direction) {
         self.sockets.exhausted(number, direction);
-    }
-
-    fn forget(&mut self) {
-        // Descriptors that cannot be taken back are about to be closed anyway.
-        let _ = self.watch(None);
-    }
-
-    fn exhausted(&mut self, direction: Direction) {
-        match direction {
-            Direction::Read => self.ready.read = self.hung_up,
-            Direction::Write => self.ready.write = false,
-        }
     }
 }
 
@@ -137,14 +141,14 @@ impl Mio {
         }
         let registry = self.poll.registry();
         if let Some(old) = self.watched.take() {
-            registry.deregister(&mut SourceFd(&old.input.as_raw_fd()))?;
-            registry.deregister(&mut SourceFd(&old.output.as_raw_fd()))?;
+            deregister(registry, &old.input)?;
+            deregister(registry, &old.output)?;
         }
         self.ready = Ready::default();
         self.hung_up = false;
         if let Some(new) = stream {
-            registry.register(&mut SourceFd(&new.input.as_raw_fd()), INPUT, Interest::READABLE)?;
-            registry.register(&mut SourceFd(&new.output.as_raw_fd()), OUTPUT, Interest::WRITABLE)?;
+            register(registry, &new.input, INPUT, Interest::READABLE)?;
+            register(registry, &new.output, OUTPUT, Interest::WRITABLE)?;
             self.watched = Some(new.clone());
         }
         Ok(())

@@ -25,15 +25,15 @@
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
+mod watched;
+
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, ready};
+use std::task::{Context as TaskContext, Poll};
 use std::time::Instant;
 
-use tokio::net::unix::pipe::{Receiver, Sender};
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime};
+use windlass_host::io::Pollable;
 
 #[cfg(feature = "http")]
 pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
@@ -61,6 +61,7 @@ pub type Server = asynchronous::Server<Tokio>;
 /// Fills a server and starts it.
 pub type ServerBuilder = asynchronous::ServerBuilder<Tokio>;
 pub use asynchronous::Subscription;
+pub use watched::Watched;
 
 /// Runs a future to its end on a runtime of its own, for programs that have none.
 ///
@@ -72,24 +73,11 @@ pub fn run<V>(future: impl Future<Output = V>) -> V {
     runtime.unwrap_or_else(|error| panic!("tokio cannot start: {error}")).block_on(future)
 }
 
-/// A descriptor that tokio watches. Its pipes take any descriptor that can be waited for.
-#[derive(Debug)]
-pub enum Watched {
-    /// For reading.
-    Input(Receiver),
-    /// For writing.
-    Output(Sender),
-}
-
 impl Runtime for Tokio {
     type Watched = Watched;
 
-    fn watch(descriptor: Arc<OwnedFd>, direction: Direction) -> io::Result<Watched> {
-        let descriptor = descriptor.try_clone()?;
-        match direction {
-            Direction::Read => Receiver::from_owned_fd_unchecked(descriptor).map(Watched::Input),
-            Direction::Write => Sender::from_owned_fd_unchecked(descriptor).map(Watched::Output),
-        }
+    fn watch(stream: Pollable, direction: Direction) -> io::Result<Watched> {
+        Watched::new(&stream, direction)
     }
 
     fn poll_io(
@@ -98,22 +86,7 @@ impl Runtime for Tokio {
         context: &mut TaskContext<'_>,
         operation: &mut dyn FnMut() -> io::Result<()>,
     ) -> Poll<io::Result<()>> {
-        loop {
-            let outcome = match watched {
-                Watched::Input(input) => {
-                    ready!(input.poll_read_ready(context))?;
-                    input.try_io(&mut *operation)
-                }
-                Watched::Output(output) => {
-                    ready!(output.poll_write_ready(context))?;
-                    output.try_io(&mut *operation)
-                }
-            };
-            match outcome {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return Poll::Ready(outcome),
-            }
-        }
+        watched.poll_io(context, operation)
     }
 
     fn sleep_until(instant: Instant) -> BoxFuture<()> {

@@ -7,19 +7,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use windlass::{Instant, earliest};
 
 use super::dial::{Authority, Wake, known_addresses};
 use super::lookup::Lookup;
-use super::socket::{prepare, retry};
+use crate::io::{Connect, Pollable, Remote};
 
 /// How long an address may be silent before the next one is tried as well (RFC 8305 recommends 250 ms).
 const STAGGER: Duration = Duration::from_millis(250);
@@ -48,15 +43,9 @@ pub(super) struct Dialing {
     tick_at: Instant,
 }
 
-/// Where a socket can lead.
-enum Remote {
-    Internet(SocketAddr),
-    Unix(PathBuf),
-}
-
 struct Attempt {
     remote: Remote,
-    descriptor: Arc<OwnedFd>,
+    socket: Pollable,
 }
 
 /// What has become of a connection on its way.
@@ -65,7 +54,7 @@ pub(super) enum Dialed {
     Waiting,
     /// There is another socket to wait for.
     Moved,
-    Connected(Arc<OwnedFd>),
+    Connected(Pollable),
     /// There is nothing left to try.
     Failed(String),
 }
@@ -123,8 +112,8 @@ impl Dialing {
     }
 
     /// The socket to wait for, if there is one yet: until it is writable.
-    pub(super) fn descriptor(&self) -> Option<&Arc<OwnedFd>> {
-        self.attempts.last().map(|attempt| &attempt.descriptor)
+    pub(super) fn pollable(&self) -> Option<&Pollable> {
+        self.attempts.last().map(|attempt| &attempt.socket)
     }
 
     /// When to call [`advance`](Self::advance) even if nothing is ready.
@@ -157,18 +146,17 @@ impl Dialing {
                 }
             }
         }
-        // Kept for the comparison, or another socket could take its place in memory.
-        let before = self.descriptor().cloned();
+        let before = self.pollable().cloned();
         self.tick_at = now + TICK;
         if let Some(connected) = self.look_after_attempts(now) {
             return Dialed::Connected(connected);
         }
         while self.attempts.is_empty() || self.next_at <= now {
             let Some(remote) = self.untried.pop_front() else { break };
-            match remote.connect() {
-                Ok(Connect::Done(descriptor)) => return Dialed::Connected(descriptor),
-                Ok(Connect::Begun(descriptor)) => {
-                    self.attempts.push(Attempt { remote, descriptor });
+            match Pollable::connect(&remote) {
+                Ok(Connect::Done(socket)) => return Dialed::Connected(socket),
+                Ok(Connect::Begun(socket)) => {
+                    self.attempts.push(Attempt { remote, socket });
                     self.next_at = now + STAGGER;
                 }
                 // Only a Unix socket says so: its server has too many waiting, and there is no way to wait for that.
@@ -180,21 +168,21 @@ impl Dialing {
                 Err(error) => self.failures.push(self.describe(&remote, &error)),
             }
         }
-        match (before, self.descriptor()) {
+        match (before, self.pollable()) {
             (_, None) => Dialed::Failed(self.outcome()),
-            (Some(before), Some(after)) if Arc::ptr_eq(&before, after) => Dialed::Waiting,
+            (Some(before), Some(after)) if before.is(after) => Dialed::Waiting,
             (_, Some(_)) => Dialed::Moved,
         }
     }
 
     /// Drops the attempts that have failed, and lets the next address take their place at once. The first that has
     /// succeeded is the one.
-    fn look_after_attempts(&mut self, now: Instant) -> Option<Arc<OwnedFd>> {
+    fn look_after_attempts(&mut self, now: Instant) -> Option<Pollable> {
         let mut index = 0;
         while let Some(attempt) = self.attempts.get(index) {
-            match attempt.outcome() {
+            match attempt.socket.connected() {
                 None => index += 1,
-                Some(Ok(())) => return Some(attempt.descriptor.clone()),
+                Some(Ok(())) => return Some(attempt.socket.clone()),
                 Some(Err(error)) => {
                     let attempt = self.attempts.remove(index);
                     self.next_at = now;
@@ -221,85 +209,19 @@ impl Dialing {
     }
 }
 
-/// How far a connection has got at once.
-enum Connect {
-    Begun(Arc<OwnedFd>),
-    Done(Arc<OwnedFd>),
-}
-
-impl Remote {
-    fn connect(&self) -> io::Result<Connect> {
-        let family = match self {
-            Self::Internet(SocketAddr::V4(_)) => AddressFamily::INET,
-            Self::Internet(SocketAddr::V6(_)) => AddressFamily::INET6,
-            Self::Unix(_) => AddressFamily::UNIX,
-        };
-        let descriptor = new_socket(family)?;
-        let connected = match self {
-            Self::Internet(address) => {
-                rustix::net::sockopt::set_tcp_nodelay(&descriptor, true)?;
-                rustix::net::connect(&descriptor, address)
-            }
-            Self::Unix(path) => rustix::net::connect(&descriptor, &SocketAddrUnix::new(path)?),
-        };
-        match connected {
-            Ok(()) => Ok(Connect::Done(Arc::new(descriptor))),
-            // Interrupted, it goes on all the same.
-            Err(Errno::INPROGRESS | Errno::INTR) => Ok(Connect::Begun(Arc::new(descriptor))),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Whether a Unix socket is left over from a server that is gone. One that is too busy to answer is not.
-pub(super) fn nobody_listens(path: &Path) -> bool {
-    let connected = Remote::Unix(path.to_owned()).connect();
-    connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-}
-
-/// A socket that does not block and that children do not inherit.
-fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
-    #[cfg(not(target_vendor = "apple"))]
-    let descriptor = rustix::net::socket_with(family, SocketType::STREAM, rustix::net::SocketFlags::CLOEXEC, None)?;
-    #[cfg(target_vendor = "apple")]
-    let descriptor = {
-        let descriptor = rustix::net::socket(family, SocketType::STREAM, None)?;
-        rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
-        descriptor
-    };
-    prepare(&descriptor)?;
-    Ok(descriptor)
-}
-
-impl Attempt {
-    /// What has become of it, if anything has.
-    fn outcome(&self) -> Option<io::Result<()>> {
-        // Before a connection is made, its socket has no error either; only a writable one has an outcome.
-        let mut ready = [PollFd::new(&self.descriptor, PollFlags::OUT)];
-        match retry(|| rustix::event::poll(&mut ready, Some(&Timespec::default()))) {
-            Ok(0) => None,
-            Ok(_) => Some(match rustix::net::sockopt::socket_error(&self.descriptor) {
-                Ok(outcome) => outcome.map_err(io::Error::from),
-                Err(error) => Err(error.into()),
-            }),
-            Err(error) => Some(Err(error)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, TcpStream};
+    use std::net::TcpListener;
 
     use super::*;
 
     /// A server that does not answer: its queue is full, so that the system drops what comes.
     fn silent() -> (TcpListener, Vec<Attempt>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        rustix::net::listen(&listener, 0).unwrap();
+        crate::io::listen(&listener, 0).unwrap();
         let address = listener.local_addr().unwrap();
-        let queue = (0..4).map(|_| Remote::Internet(address)).filter_map(|remote| match remote.connect() {
-            Ok(Connect::Begun(descriptor) | Connect::Done(descriptor)) => Some(Attempt { remote, descriptor }),
+        let queue = (0..4).map(|_| Remote::Internet(address)).filter_map(|remote| match Pollable::connect(&remote) {
+            Ok(Connect::Begun(socket) | Connect::Done(socket)) => Some(Attempt { remote, socket }),
             Err(_) => None,
         });
         let queue = queue.collect();
@@ -325,13 +247,12 @@ mod tests {
         assert!(matches!(dialing.advance(after(0)), Dialed::Moved));
         assert_eq!(dialing.deadline(), Some(after(250)));
         assert!(matches!(dialing.advance(after(249)), Dialed::Waiting));
-        let first = dialing.descriptor().unwrap().clone();
+        let first = dialing.pollable().unwrap().clone();
         assert!(matches!(dialing.advance(after(250)), Dialed::Moved));
-        assert!(!Arc::ptr_eq(&first, dialing.descriptor().unwrap()), "the driver waits for the newest");
+        assert!(!first.is(dialing.pollable().unwrap()), "the driver waits for the newest");
         assert_eq!(dialing.deadline(), Some(after(300)), "the older one is not forgotten");
-        let Dialed::Connected(descriptor) = dialing.advance(after(251)) else { panic!("the other one answers") };
-        let stream = TcpStream::from(Arc::try_unwrap(descriptor).unwrap_or_else(|shared| shared.try_clone().unwrap()));
-        assert_eq!(stream.peer_addr().unwrap(), other.local_addr().unwrap());
+        let Dialed::Connected(socket) = dialing.advance(after(251)) else { panic!("the other one answers") };
+        assert_eq!(socket.peer(), other.local_addr().unwrap());
     }
 
     #[test]
@@ -349,11 +270,7 @@ mod tests {
         loop {
             while first.accept().is_ok() {}
             match dialing.advance(after(300)) {
-                Dialed::Connected(descriptor) => {
-                    let stream = TcpStream::from(descriptor.try_clone().unwrap());
-                    assert_eq!(stream.peer_addr().unwrap(), first.local_addr().unwrap());
-                    return;
-                }
+                Dialed::Connected(socket) => return assert_eq!(socket.peer(), first.local_addr().unwrap()),
                 Dialed::Failed(why) => panic!("{why}"),
                 Dialed::Waiting | Dialed::Moved => {}
             }

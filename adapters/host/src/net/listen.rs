@@ -3,20 +3,16 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::dialing::nobody_listens;
+use windlass::link::http::HttpServerConfig;
+
 use super::tls::ServerTls;
 use super::wire::Wire;
-use crate::ending::{Ending, Held};
-
-/// Connections that may wait to be accepted. The system itself may allow fewer.
-const BACKLOG: i32 = 1024;
+use crate::io::{Listener, Pollable};
+use crate::wait::{Ending, Held};
 
 /// A socket on which an HTTP server's clients connect.
 ///
@@ -31,17 +27,9 @@ const BACKLOG: i32 = 1024;
 #[derive(Debug)]
 pub struct HttpListener {
     listener: Listener,
-    /// The same socket, for drivers to wait for.
-    socket: Arc<OwnedFd>,
     tls: Option<ServerTls>,
     /// Whoever waits for the end of the server waits for its listener to be gone. It is dropped last.
     _held: Option<Held>,
-}
-
-#[derive(Debug)]
-enum Listener {
-    Tcp(TcpListener, SocketAddr),
-    Unix(UnixListener, SocketFile),
 }
 
 impl HttpListener {
@@ -65,13 +53,7 @@ impl HttpListener {
     ///
     /// When another server listens there, or the file cannot be made.
     pub fn bind_unix(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref();
-        remove_stale(path)?;
-        let listener = UnixListener::bind(path)?;
-        let file = SocketFile::new(path)?;
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        Self::new(listener.as_fd().try_clone_to_owned()?, Listener::Unix(listener, file))
+        Listener::unix(path.as_ref()).map(Self::new)
     }
 
     /// Takes over a socket that listens already, as one that a service manager passed on.
@@ -80,15 +62,11 @@ impl HttpListener {
     ///
     /// When it is not a socket that can be waited for.
     pub fn from_std(listener: TcpListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        Self::new(listener.as_fd().try_clone_to_owned()?, Listener::Tcp(listener, address))
+        Listener::tcp(listener).map(Self::new)
     }
 
-    fn new(socket: OwnedFd, listener: Listener) -> io::Result<Self> {
-        // Once more, for the standard library asks for few.
-        rustix::net::listen(&socket, BACKLOG)?;
-        Ok(Self { listener, socket: Arc::new(socket), tls: None, _held: None })
+    fn new(listener: Listener) -> Self {
+        Self { listener, tls: None, _held: None }
     }
 
     /// Secures the connections: `https`.
@@ -100,19 +78,15 @@ impl HttpListener {
 
     /// The address that clients connect to; none for a Unix socket.
     pub fn local_addr(&self) -> Option<SocketAddr> {
-        match &self.listener {
-            Listener::Tcp(_, address) => Some(*address),
-            Listener::Unix(..) => None,
-        }
+        self.listener.place().ok()
     }
 
     /// A URL by which programs on this machine reach `path` here. For a Unix socket, which no URL can name, `unix:` and
     /// its file.
     pub fn url(&self, path: &str) -> String {
         let slash = if path.starts_with('/') { "" } else { "/" };
-        match &self.listener {
-            Listener::Tcp(_, address) => {
-                let mut address = *address;
+        match self.listener.place() {
+            Ok(mut address) => {
                 // Where every address is listened on, none is named by it.
                 if address.ip().is_unspecified() {
                     address.set_ip(match address.ip() {
@@ -123,15 +97,20 @@ impl HttpListener {
                 let scheme = if self.tls.is_some() { "https" } else { "http" };
                 format!("{scheme}://{address}{slash}{path}")
             }
-            Listener::Unix(_, file) => format!("unix:{}", file.path.display()),
+            Err(file) => format!("unix:{}", file.display()),
         }
     }
 
     /// Whether only programs on this machine can connect.
     pub fn is_loopback(&self) -> bool {
-        match &self.listener {
-            Listener::Tcp(_, address) => address.ip().to_canonical().is_loopback(),
-            Listener::Unix(..) => true,
+        self.local_addr().is_none_or(|address| address.ip().to_canonical().is_loopback())
+    }
+
+    /// How to behave towards clients who come in here: on the loopback interface only its names are good.
+    pub(crate) fn suitable_config(&self) -> HttpServerConfig {
+        match self.is_loopback() {
+            true => HttpServerConfig::on_loopback(),
+            false => HttpServerConfig::new(),
         }
     }
 
@@ -141,8 +120,8 @@ impl HttpListener {
     }
 
     /// What to wait for, until it is readable.
-    pub(crate) fn socket(&self) -> &Arc<OwnedFd> {
-        &self.socket
+    pub(crate) fn pollable(&self) -> &Pollable {
+        self.listener.pollable()
     }
 
     /// The next client that has connected.
@@ -153,14 +132,13 @@ impl HttpListener {
     /// for a [pause](Self::PAUSE).
     pub(crate) fn accept(&self) -> io::Result<Wire> {
         loop {
-            let tls = self.tls.as_ref();
-            let accepted = match &self.listener {
-                Listener::Tcp(listener, _) => listener.accept().map(|(stream, _)| Wire::accepted_tcp(stream, tls)),
-                Listener::Unix(listener, _) => listener.accept().map(|(stream, _)| Wire::accepted_unix(stream, tls)),
-            };
-            match accepted {
-                Ok(Ok(wire)) => return Ok(wire),
-                // A client that is gone before it was seen is of no interest; the next one is.
+            // A client that is gone before it was seen is of no interest; the next one is.
+            match self.listener.accept() {
+                Ok(Ok((stream, client))) => {
+                    if let Ok(wire) = Wire::accepted(stream, client, self.tls.as_ref()) {
+                        return Ok(wire);
+                    }
+                }
                 Ok(Err(_)) => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => return Err(error),
@@ -173,40 +151,5 @@ impl HttpListener {
 impl fmt::Display for HttpListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.url("/").trim_end_matches('/'))
-    }
-}
-
-/// The file of a Unix socket, which is removed when nobody listens any more.
-#[derive(Debug)]
-struct SocketFile {
-    path: PathBuf,
-    /// Which file it is: another server may have put its own in the same place.
-    identity: (u64, u64),
-}
-
-impl SocketFile {
-    fn new(path: &Path) -> io::Result<Self> {
-        Ok(Self { path: path.to_owned(), identity: identity(path)? })
-    }
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn identity(path: &Path) -> io::Result<(u64, u64)> {
-    let metadata = std::fs::symlink_metadata(path)?;
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-/// Removes the socket of a server that is gone. One that answers, and anything that is no socket, is left alone.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.file_type().is_socket() && nobody_listens(path) => std::fs::remove_file(path),
-        _ => Ok(()),
     }
 }

@@ -1,26 +1,23 @@
 //! A socket that never blocks.
 
 use std::io::{self, IoSlice, Write};
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+use crate::io::Pollable;
 
-/// A connected stream socket. Drivers wait for its descriptor; nobody else reads or writes it.
+/// A connected socket. Drivers wait for its stream; nobody else reads or writes it.
 pub(super) struct Socket {
-    descriptor: Arc<OwnedFd>,
+    stream: Pollable,
     /// Bytes that were read and turned out to belong to the next stage.
     early: Vec<u8>,
 }
 
 impl Socket {
-    /// A socket that has been made non-blocking.
-    pub(super) fn new(descriptor: Arc<OwnedFd>) -> Self {
-        Self { descriptor, early: Vec::new() }
+    pub(super) fn new(stream: Pollable) -> Self {
+        Self { stream, early: Vec::new() }
     }
 
-    pub(super) fn descriptor(&self) -> &Arc<OwnedFd> {
-        &self.descriptor
+    pub(super) fn pollable(&self) -> &Pollable {
+        &self.stream
     }
 
     /// Reads once. `WouldBlock` means that the system has nothing, so that it is safe to wait.
@@ -31,12 +28,12 @@ impl Socket {
             self.early.drain(..count);
             return Ok(count);
         }
-        retry(|| rustix::net::recv(&self.descriptor, &mut *buffer, RecvFlags::empty()).map(|(count, _)| count))
+        self.stream.receive(buffer)
     }
 
     /// Writes once.
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        retry(|| rustix::net::send(&self.descriptor, bytes, no_signal()))
+        self.stream.send(bytes)
     }
 
     /// Bytes that were read too early are the next to be read.
@@ -51,8 +48,7 @@ impl Socket {
 
     /// Tells the peer that nothing more will come.
     pub(super) fn finish_writing(&self) {
-        // A peer that is gone has no use for it.
-        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Write);
+        self.stream.finish_writing();
     }
 
     /// Reads and drops some of what is there. True if nothing will come any more; `WouldBlock` if nothing is there now.
@@ -82,12 +78,7 @@ impl Write for &Socket {
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        // More than the system takes at once would be an error.
-        let slices = &slices[..slices.len().min(64)];
-        retry(|| {
-            let mut no_ancillary = SendAncillaryBuffer::default();
-            rustix::net::sendmsg(&self.descriptor, slices, &mut no_ancillary, no_signal())
-        })
+        self.stream.send_all(slices)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -95,35 +86,8 @@ impl Write for &Socket {
     }
 }
 
-/// A peer that is gone is an error here, not a signal to the whole process.
-fn no_signal() -> SendFlags {
-    #[cfg(not(target_vendor = "apple"))]
-    return SendFlags::NOSIGNAL;
-    // There the socket itself is told, when it is made.
-    #[cfg(target_vendor = "apple")]
-    SendFlags::empty()
-}
-
-/// Makes a socket ready for use here: it does not block, and does not signal.
-pub(super) fn prepare(descriptor: &OwnedFd) -> io::Result<()> {
-    rustix::io::ioctl_fionbio(descriptor, true)?;
-    #[cfg(target_vendor = "apple")]
-    rustix::net::sockopt::set_socket_nosigpipe(descriptor, true)?;
-    Ok(())
-}
-
 /// Whether the peer is gone, rather than something being wrong here.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
     matches!(error.kind(), BrokenPipe | ConnectionReset | ConnectionAborted | NotConnected)
-}
-
-/// A signal in the middle of a call is no reason to give it up.
-pub(super) fn retry<T>(mut operation: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
-    loop {
-        match operation() {
-            Err(rustix::io::Errno::INTR) => {}
-            outcome => return outcome.map_err(io::Error::from),
-        }
-    }
 }

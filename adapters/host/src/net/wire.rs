@@ -9,7 +9,7 @@
 //!
 //! What a driver does:
 //!
-//! 1. Watch [`Wire::socket`], for both directions; whenever a call returns, compare the pointer and watch anew.
+//! 1. Watch [`Wire::socket`], for both directions; whenever a call returns, see whether it is another and watch anew.
 //! 2. Ask [`Wire::interest`]. For each direction that it names, call [`read`](Wire::read) or [`write`](Wire::write)
 //!    when the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`,
 //!    call `read` without waiting.
@@ -18,9 +18,7 @@
 //! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
 
 use std::io;
-use std::net::{IpAddr, TcpStream};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,11 +27,12 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, earliest};
 use super::dial::{Address, DialOptions, Wake};
 use super::dialing::{Dialed, Dialing, Preparation};
 use super::proxy::Proxy;
-use super::socket::{Socket, is_gone, prepare};
+use super::socket::{Socket, is_gone};
 use super::stream::{Received, Stream};
 use super::tls::ServerTls;
 use super::tunnel::{Dug, Tunnel};
 use crate::Clock;
+use crate::io::Pollable;
 
 /// How long a peer may go on sending after this side has closed. Without it, the last answer to a client that is still
 /// busy with a long request would be lost in a reset.
@@ -118,33 +117,14 @@ impl Wire {
         }
     }
 
-    /// A connection that was accepted.
+    /// A connection that was accepted, from a client at this address if it has one.
     ///
     /// # Errors
     ///
-    /// When the system lets nothing be set on the socket, as when the client is gone already.
-    pub(crate) fn accepted_tcp(stream: TcpStream, tls: Option<&ServerTls>) -> io::Result<Self> {
-        // Messages are whole when they are written; waiting for more to send would only delay them.
-        stream.set_nodelay(true)?;
-        let client = stream.peer_addr()?.ip().to_canonical();
-        let mut wire = Self::accepted(stream.into(), tls)?;
-        wire.client = Some(client);
-        Ok(wire)
-    }
-
-    /// A connection that was accepted on a Unix socket.
-    ///
-    /// # Errors
-    ///
-    /// As [`accepted_tcp`](Self::accepted_tcp).
-    pub(crate) fn accepted_unix(stream: UnixStream, tls: Option<&ServerTls>) -> io::Result<Self> {
-        Self::accepted(stream.into(), tls)
-    }
-
-    fn accepted(descriptor: OwnedFd, tls: Option<&ServerTls>) -> io::Result<Self> {
-        prepare(&descriptor)?;
-        let stream = Stream::accepted(Socket::new(Arc::new(descriptor)), tls).map_err(io::Error::other)?;
-        Ok(Self { stage: Stage::Open(stream), dialled: None, client: None, read_over: false, write_over: false })
+    /// When it cannot be secured.
+    pub(crate) fn accepted(stream: Pollable, client: Option<IpAddr>, tls: Option<&ServerTls>) -> io::Result<Self> {
+        let stream = Stream::accepted(Socket::new(stream), tls).map_err(io::Error::other)?;
+        Ok(Self { stage: Stage::Open(stream), dialled: None, client, read_over: false, write_over: false })
     }
 
     /// Where the client is whose connection was accepted.
@@ -153,11 +133,11 @@ impl Wire {
     }
 
     /// What to wait for. There is nothing while a name is being looked up, nor when all is over.
-    pub(crate) fn socket(&self) -> Option<&Arc<OwnedFd>> {
+    pub(crate) fn socket(&self) -> Option<&Pollable> {
         match &self.stage {
-            Stage::Dialing(dialing) => dialing.descriptor(),
-            Stage::Tunnelling(socket, _) => Some(socket.descriptor()),
-            Stage::Open(stream) | Stage::Closing { stream, .. } => Some(stream.socket.descriptor()),
+            Stage::Dialing(dialing) => dialing.pollable(),
+            Stage::Tunnelling(socket, _) => Some(socket.pollable()),
+            Stage::Open(stream) | Stage::Closing { stream, .. } => Some(stream.socket.pollable()),
             Stage::Over => None,
         }
     }
@@ -270,7 +250,7 @@ impl Wire {
             match dialing.advance(now) {
                 Dialed::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
                 Dialed::Moved => return Ok(()),
-                Dialed::Connected(descriptor) => self.connected(Socket::new(descriptor), machine, conn, now),
+                Dialed::Connected(stream) => self.connected(Socket::new(stream), machine, conn, now),
                 Dialed::Failed(why) => {
                     let why = self.through_what(why);
                     self.not_opened(machine, conn, why, now);

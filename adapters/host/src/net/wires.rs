@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -10,7 +9,8 @@ use windlass::{ConnId, HttpTarget, Instant, Machine};
 
 use super::{Address, DialOptions, Readiness, Wake, Wire};
 use crate::Clock;
-use crate::hub::Reading;
+use crate::drive::Reading;
+use crate::io::Pollable;
 
 /// The connections of a machine, and what their driver has to know of them.
 pub(crate) struct Wires {
@@ -156,7 +156,7 @@ impl Wires {
     /// Does something with a connection, and notes what that did to it.
     fn with<V>(&mut self, conn: ConnId, act: impl FnOnce(&mut Wire) -> V) -> Option<V> {
         let held = self.wires.get_mut(&conn)?;
-        let socket = |wire: &Wire| wire.socket().map(Arc::as_ptr);
+        let socket = |wire: &Wire| wire.socket().map(Pollable::identity);
         let before = socket(&held.wire);
         let value = act(&mut held.wire);
         if socket(&held.wire) != before {
@@ -188,7 +188,7 @@ impl Wires {
         machine: &mut M,
         conn: ConnId,
         mover: Option<&Waker>,
-    ) -> Option<(Option<Arc<OwnedFd>>, Readiness)> {
+    ) -> Option<(Option<Pollable>, Readiness)> {
         let held = self.wires.get_mut(&conn)?;
         if let Some(mover) = mover {
             held.mover = Some(mover.clone());

@@ -71,7 +71,7 @@ fn a_name_that_nobody_knows_fails_in_time() {
 fn a_server_that_does_not_answer_is_given_up() {
     // Nobody accepts and the queue is full, so that the system itself stops answering.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    rustix::net::listen(&listener, 0).unwrap();
+    crate::io::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
     let mut queued = Vec::new();
     for _ in 0..8 {

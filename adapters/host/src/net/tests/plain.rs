@@ -4,8 +4,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Duration;
 
 use super::rig::{Part, Side, client, connect, drive_to_end, drive_until, round_trip, server};
+use crate::io::{Direction, Pollable, Poller};
 use crate::net::{DialOptions, HttpListener, Wire};
 
 /// A wire to a peer that the test plays itself.
@@ -18,8 +20,9 @@ fn accepted() -> (Wire, TcpStream) {
 
 /// Whether somebody has connected, as a driver sees it.
 fn readable(listener: &HttpListener) -> usize {
-    let mut polled = [rustix::event::PollFd::new(listener.socket(), rustix::event::PollFlags::IN)];
-    rustix::event::poll(&mut polled, Some(&rustix::event::Timespec::default())).unwrap()
+    let (mut count, wanted) = (0, [(listener.pollable(), Direction::Read.into())]);
+    Poller::new().unwrap().wait(wanted, Some(Duration::ZERO), |_, _| count += 1).unwrap();
+    count
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn what_a_half_closed_peer_asked_is_answered() {
 fn the_last_words_of_a_peer_that_is_gone_are_heard() {
     // A Unix socket says at once that nobody reads any more; over TCP the first write would still succeed.
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let wire = |stream| Wire::accepted_unix(stream, None).unwrap();
+    let wire = |stream: UnixStream| Wire::accepted(Pollable::new(stream).unwrap(), None, None).unwrap();
     let mut client = Side::accepted(client(), wire(ours));
     let mut server = Side::accepted(server(), wire(theirs));
     drive_until(&mut [&mut client, &mut server], "ready");

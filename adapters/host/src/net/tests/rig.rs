@@ -1,12 +1,9 @@
 //! The smallest driver: machines with their wires, and poll(2).
 
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
 use windlass::client::{CallOptions, ClientConfig, ClientEvent, Negotiation};
 use windlass::link::stdio::{StdioClient, StdioServer};
 use windlass::model::{CallToolResult, Era, Implementation, Tool};
@@ -14,10 +11,16 @@ use windlass::server::{Invoked, Registry, ServerConfig, ServerEvent};
 use windlass::{ConnId, Instant, Machine, Output, Seed};
 
 use crate::Clock;
+use crate::io::{Pollable, Poller, Ready};
 use crate::net::{Address, DialOptions, HttpListener, Readiness, Wake, Wire};
 
 /// A test that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+thread_local! {
+    /// What a test waits by.
+    static POLLER: Poller = Poller::new().unwrap();
+}
 
 /// A machine whose events become lines.
 pub(super) trait Speaks: Machine {
@@ -106,20 +109,23 @@ pub(super) struct Side<M> {
     conn: ConnId,
     clock: Clock,
     deadline: Option<Instant>,
-    /// Woken when a name was looked up.
-    woken: UnixStream,
+    /// Whether a name was looked up.
+    news: Arc<AtomicBool>,
 }
 
 impl Side<Client> {
     /// A client that dials.
     pub(super) fn dial(host: &str, port: u16, tls: bool, options: DialOptions) -> Self {
-        let (woken, waker) = UnixStream::pair().unwrap();
-        woken.set_nonblocking(true).unwrap();
-        let wake: Wake = Arc::new(move || drop((&waker).write(b"!")));
+        let news = Arc::new(AtomicBool::new(false));
+        let (told, bell) = (news.clone(), POLLER.with(|poller| poller.bell().clone()));
+        let wake: Wake = Arc::new(move || {
+            told.store(true, Ordering::SeqCst);
+            bell.ring();
+        });
         let clock = Clock::new();
         let address = Address { host: host.into(), port, tls };
         let wire = Wire::dial(address, &Arc::new(options), clock, wake);
-        Self::new(client(), wire, clock, woken)
+        Self::new(client(), wire, clock, news)
     }
 
     /// Asks the server to repeat a text of this many bytes.
@@ -132,13 +138,13 @@ impl Side<Client> {
 
 impl<M: Speaks> Side<M> {
     pub(super) fn accepted(machine: M, wire: Wire) -> Self {
-        Self::new(machine, wire, Clock::new(), UnixStream::pair().unwrap().0)
+        Self::new(machine, wire, Clock::new(), Arc::default())
     }
 
-    fn new(mut machine: M, wire: Wire, clock: Clock, woken: UnixStream) -> Self {
+    fn new(mut machine: M, wire: Wire, clock: Clock, news: Arc<AtomicBool>) -> Self {
         let mut log = Vec::new();
         let (Some(conn), ..) = machine.settle(&mut log) else { panic!("the first thing is a stream") };
-        Self { machine, wire, log, conn, clock, deadline: None, woken }
+        Self { machine, wire, log, conn, clock, deadline: None, news }
     }
 
     pub(super) fn saw(&self, beginning: &str) -> bool {
@@ -148,20 +154,19 @@ impl<M: Speaks> Side<M> {
 
 /// What the driver sees of a side.
 pub(super) trait Part {
-    fn turn(&mut self) -> (Option<Arc<OwnedFd>>, Readiness, Option<Duration>);
+    fn turn(&mut self) -> (Option<Pollable>, Readiness, Option<Duration>);
     fn ready(&mut self, read: bool, write: bool);
-    fn woken(&self) -> &UnixStream;
     fn log(&self) -> &[String];
     fn is_over(&self) -> bool;
 }
 
 impl<M: Speaks> Part for Side<M> {
-    fn turn(&mut self) -> (Option<Arc<OwnedFd>>, Readiness, Option<Duration>) {
+    fn turn(&mut self) -> (Option<Pollable>, Readiness, Option<Duration>) {
         let due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= self.clock.now());
         if due(self.deadline) {
             self.machine.handle_timeout(self.clock.now());
         }
-        let news = (&self.woken).read(&mut [0; 8]).is_ok();
+        let news = self.news.swap(false, Ordering::SeqCst);
         if news || due(self.wire.deadline()) {
             self.wire.advance(&mut self.machine, self.conn, self.clock);
         }
@@ -184,10 +189,6 @@ impl<M: Speaks> Part for Side<M> {
         if read {
             let _ = self.wire.read(&mut self.machine, self.conn, self.clock);
         }
-    }
-
-    fn woken(&self) -> &UnixStream {
-        &self.woken
     }
 
     fn log(&self) -> &[String] {
@@ -218,31 +219,19 @@ fn drive<T>(parts: &mut [&mut dyn Part], done: &dyn Fn(&[&mut dyn Part]) -> Opti
         }
         let mut wait = Duration::from_secs(1);
         let mut polled = Vec::new();
-        for (part, (socket, readiness, until)) in parts.iter().zip(&wishes) {
+        for (at, (socket, readiness, until)) in wishes.iter().enumerate() {
             wait = wait.min(until.unwrap_or(wait));
             if readiness.now {
                 wait = Duration::ZERO;
             }
-            let mut flags = PollFlags::empty();
-            flags.set(PollFlags::IN, readiness.read);
-            flags.set(PollFlags::OUT, readiness.write);
-            // A socket nobody is interested in still tells of a hang-up, and would be ready for ever.
-            match socket {
-                Some(socket) if !flags.is_empty() => polled.push(PollFd::from_borrowed_fd(socket.as_fd(), flags)),
-                _ => polled.push(PollFd::from_borrowed_fd(part.woken().as_fd(), PollFlags::empty())),
-            }
+            let wanted = Ready { read: readiness.read, write: readiness.write };
+            polled.extend(socket.as_ref().filter(|_| wanted.is_any()).map(|socket| (at, socket, wanted)));
         }
-        let sockets = polled.len();
-        polled.extend(parts.iter().map(|part| PollFd::from_borrowed_fd(part.woken().as_fd(), PollFlags::IN)));
-        let limit = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
-        rustix::event::poll(&mut polled, Some(&limit)).unwrap();
-        let ready: Vec<_> = polled[..sockets].iter().map(PollFd::revents).collect();
-        drop(polled);
-        for (((_, readiness, _), ready), part) in wishes.iter().zip(ready).zip(parts.iter_mut()) {
-            let failed = ready.intersects(PollFlags::ERR | PollFlags::HUP);
-            let read = readiness.now || (readiness.read && (failed || ready.contains(PollFlags::IN)));
-            let write = readiness.write && (failed || ready.contains(PollFlags::OUT));
-            part.ready(read, write);
+        let mut found = vec![Ready::default(); parts.len()];
+        let wanted = polled.iter().map(|(_, socket, wanted)| (*socket, *wanted));
+        POLLER.with(|poller| poller.wait(wanted, Some(wait), |at, ready| found[polled[at].0] = ready)).unwrap();
+        for (((_, readiness, _), ready), part) in wishes.iter().zip(&found).zip(parts.iter_mut()) {
+            part.ready(readiness.now || (readiness.read && ready.read), readiness.write && ready.write);
         }
         let logs: Vec<_> = parts.iter().map(|part| part.log().to_vec()).collect();
         assert!(start.elapsed() < PATIENCE, "nothing more happens; so far: {logs:?}");

@@ -1,0 +1,101 @@
+//! What a thread does that waits for a machine's stream, whoever it is.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windlass::{ConnError, ConnErrorKind};
+
+#[cfg(feature = "http")]
+use super::network::Network;
+use super::{Direction, Drive, Ready};
+use crate::Clock;
+use crate::drive::Interest;
+use crate::drive::shared::Driven;
+#[cfg(feature = "http")]
+use crate::net::HttpListener;
+
+/// A machine with its way to wait.
+pub(crate) struct Post<D: Drive, M: Driven> {
+    pub(crate) driven: Arc<M>,
+    drive: Mutex<D>,
+    clock: Clock,
+    /// The connections of a machine that has many.
+    #[cfg(feature = "http")]
+    network: Option<Mutex<Network>>,
+}
+
+impl<D: Drive, M: Driven> Post<D, M> {
+    pub(crate) fn new(drive: D, driven: Arc<M>) -> Self {
+        let clock = driven.clock();
+        #[cfg(feature = "http")]
+        let network = driven.is_on_network().then(Mutex::default);
+        Self {
+            driven,
+            drive: Mutex::new(drive),
+            clock,
+            #[cfg(feature = "http")]
+            network,
+        }
+    }
+
+    /// The same, where clients come in.
+    #[cfg(feature = "http")]
+    pub(crate) fn listening(drive: D, driven: Arc<M>, listener: HttpListener) -> Self {
+        Self { network: Some(Mutex::new(Network::new(Some(listener)))), ..Self::new(drive, driven) }
+    }
+
+    /// Waits for what the machine is interested in, but no longer than this, and does it.
+    pub(crate) fn attend(&self, interest: Interest, at_most: Option<Duration>) {
+        #[cfg(feature = "http")]
+        if let Some(network) = &self.network {
+            let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
+            let at_most = until_deadline.into_iter().chain(at_most).min();
+            let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
+            if network.attend(&mut *self.drive(), &*self.driven, interest.listen, at_most).is_err() {
+                // There is nobody to tell, and nothing to do but to try again, though not at once.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            return self.look_at_clock(interest);
+        }
+        let stream = self.driven.stream();
+        let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
+        let at_most = until_deadline.into_iter().chain(at_most).min();
+        let wanted = Ready { read: interest.read, write: interest.write };
+        let mut drive = self.drive();
+        match (drive.wait(stream.as_ref(), wanted, at_most), stream) {
+            (Ok(ready), _) => {
+                if ready.write && self.driven.flush().is_err() {
+                    drive.exhausted(Direction::Write);
+                }
+                if ready.read && self.driven.read().exhausted {
+                    drive.exhausted(Direction::Read);
+                }
+            }
+            (Err(error), Some(stream)) => {
+                self.driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+            }
+            (Err(_), None) => {}
+        }
+        drop(drive);
+        self.look_at_clock(interest);
+    }
+
+    fn look_at_clock(&self, interest: Interest) {
+        if interest.deadline.is_some_and(|deadline| deadline <= self.clock.now()) {
+            self.driven.handle_timeout();
+        }
+    }
+
+    /// The connection is over.
+    pub(crate) fn forget(&self) {
+        #[cfg(feature = "http")]
+        if let Some(network) = &self.network {
+            network.lock().unwrap_or_else(PoisonError::into_inner).forget(&mut *self.drive());
+        }
+        self.drive().forget();
+    }
+
+    fn drive(&self) -> MutexGuard<'_, D> {
+        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,201 @@
+//! A machine over HTTP in a loop that somebody else turns: what it takes besides waiting is that of the ready-made one.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass::client::ClientConfig;
+use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
+use windlass::server::{Registry, ServerConfig};
+use windlass::{ConnId, Instant, Machine, earliest};
+
+use super::Watch;
+use super::network::{FAIR_ACCEPTS, Network};
+use crate::drive::hub::OnEvent;
+use crate::drive::shared::HasHub;
+use crate::drive::{Hub, Interest};
+use crate::net::{HttpListener, HttpTarget, Wire, Wires};
+use crate::{Clock, Grace, seed};
+
+/// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
+/// say would hold it up for ever.
+const FAIR_ROUNDS: usize = 4;
+
+/// Connections of a client beyond those that its configuration counts: the stream on which a server speaks unasked, and
+/// messages that calls may wait for.
+const UNCOUNTED: usize = 16;
+
+/// A machine with its connections, driven from a loop that is not its own.
+pub struct Hosted<M> {
+    hub: Hub<M>,
+    network: Network,
+    accept: Accept<M>,
+    sockets: usize,
+}
+
+/// Takes in a client, from its address if it has one.
+type Accept<M> = fn(&mut M, Option<IpAddr>, Instant) -> Option<ConnId>;
+
+impl<T> Hosted<HttpClient<T>> {
+    /// A client. `wake` is called, from any thread, when [`drive`](Hosted::drive) is to be: a name was looked up.
+    pub fn client(
+        config: ClientConfig,
+        target: HttpTarget,
+        clock: Clock,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let machine = HttpClient::new(config, target.config.clone(), clock.now());
+        let sockets = target.config.connections.saturating_add(UNCOUNTED);
+        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
+        let hub = Hub::over_http(machine, target, clock, Grace::default(), &wake);
+        Self { hub, network: Network::new(None), accept: |_, _, _| None, sockets }
+    }
+}
+
+impl<T, H: Clone> Hosted<HttpServer<T, H>> {
+    /// A server for those who connect to `listener`. Unless `http` says otherwise, one on the loopback interface answers
+    /// only to the names of that.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no randomness to give.
+    pub fn server(
+        mut config: ServerConfig,
+        http: Option<HttpServerConfig>,
+        registry: Registry<H>,
+        listener: HttpListener,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        let http = http.unwrap_or_else(|| listener.suitable_config());
+        let sockets = http.connections.saturating_add(Wires::LINGERING + FAIR_ACCEPTS + 1);
+        config.unix_time_at_origin = clock.unix_time_at_origin();
+        let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
+        // A server dials nobody, so nobody has to wake it.
+        let hub = Hub::serving_http(machine, clock, Arc::new(|| {}));
+        let accept: Accept<HttpServer<T, H>> = |machine, client, now| Some(machine.accept_from(client, now));
+        Ok(Self { hub, network: Network::new(Some(listener)), accept, sockets })
+    }
+}
+
+impl<M: Machine> Hosted<M> {
+    /// The machine.
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.hub.machine
+    }
+
+    /// The most sockets that are watched at a time.
+    pub fn most_sockets(&self) -> usize {
+        self.sockets
+    }
+
+    /// Reads and writes all that can be without waiting, and hands events to `on_event`. Returns what to wait for: a
+    /// deadline that has come means that there is more to do once the rest of the loop had its turn.
+    ///
+    /// # Errors
+    ///
+    /// When the listener's socket cannot be watched.
+    pub fn drive<W: Watch>(&mut self, watch: &mut W, on_event: impl FnMut(M::Event<'_>)) -> io::Result<Interest> {
+        let events = OnEvent::new(on_event);
+        for _ in 0..FAIR_ROUNDS {
+            let interest = self.hub.turn(&events, &mut Vec::new());
+            if interest.finished {
+                self.network.forget(watch);
+                return Ok(interest);
+            }
+            if interest.deadline.is_some_and(|deadline| deadline <= self.hub.now()) {
+                self.hub.handle_timeout();
+                continue;
+            }
+            let held = Held { hub: RefCell::new(&mut self.hub), accept: self.accept };
+            if !self.network.attend(watch, &held, interest.listen, Some(Duration::ZERO))? {
+                let pause = self.network.pause().map(|pause| self.hub.now() + pause);
+                return Ok(Interest { deadline: earliest(interest.deadline, pause), ..interest });
+            }
+        }
+        let interest = self.hub.turn(&events, &mut Vec::new());
+        Ok(Interest { deadline: Some(self.hub.now()), ..interest })
+    }
+}
+
+/// A hub, for as long as its connections are looked after.
+struct Held<'a, M> {
+    hub: RefCell<&'a mut Hub<M>>,
+    accept: Accept<M>,
+}
+
+impl<M: Machine> HasHub for Held<'_, M> {
+    type Machine = M;
+
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<M>) -> V) -> V {
+        act(&mut self.hub.borrow_mut())
+    }
+
+    fn accept(&self, wire: Wire) {
+        let mut hub = self.hub.borrow_mut();
+        let now = hub.now();
+        if let (Some(conn), Some(wires)) = ((self.accept)(&mut hub.machine, wire.client(), now), &mut hub.wires) {
+            wires.insert(conn, wire);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::TcpListener;
+    use std::sync::mpsc::channel;
+
+    use windlass::model::Implementation;
+
+    use super::*;
+    use crate::io::{Pollable, Ready};
+
+    /// Sockets that are always ready, as those of peers that never have nothing to say.
+    #[derive(Default)]
+    struct AlwaysReady(BTreeSet<u64>);
+
+    impl Watch for AlwaysReady {
+        fn watch_socket(&mut self, number: u64, socket: Option<&Pollable>) -> io::Result<()> {
+            match socket {
+                Some(_) => self.0.insert(number),
+                None => self.0.remove(&number),
+            };
+            Ok(())
+        }
+
+        fn wait_for_sockets(
+            &mut self,
+            wanted: &mut dyn FnMut(u64) -> Ready,
+            _: Option<Duration>,
+            ready: &mut Vec<(u64, Ready)>,
+        ) -> io::Result<()> {
+            let all = self.0.iter().map(|number| (*number, wanted(*number)));
+            ready.extend(all.filter(|(_, ready)| *ready != Ready::default()));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn peers_that_always_have_more_to_say_do_not_hold_up_the_loop() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (turned, has_turned) = channel();
+        std::thread::spawn(move || {
+            let clock = Clock::new();
+            let config = ClientConfig::new(Implementation::new("test", "1"));
+            let target = HttpTarget::new(&url).unwrap();
+            let mut client: Hosted<HttpClient<()>> = Hosted::client(config, target, clock, || {});
+            let mut watch = AlwaysReady::default();
+            for _ in 0..10 {
+                let interest = client.drive(&mut watch, |_| {}).unwrap();
+                let _ = turned.send(interest.deadline.is_some_and(|deadline| deadline <= clock.now()));
+            }
+        });
+        for turn in 0..10 {
+            let comes_again = has_turned.recv_timeout(Duration::from_secs(20)).expect("the loop is held up");
+            assert!(comes_again, "{turn}: what is left to do is done without waiting");
+        }
+    }
+}

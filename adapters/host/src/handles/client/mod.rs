@@ -1,0 +1,524 @@
+//! What the client handles of all adapters share: settings, handlers, and what becomes of a machine's events.
+//!
+//! | module | what |
+//! |---|---|
+//! | `handle` | what the handles and builders have in common |
+//! | `sync` | those for threads |
+//! | `asynchronous` | those for futures |
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+#[cfg(feature = "http")]
+use windlass::client::ChallengeReply;
+use windlass::client::{
+    CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, PageLimits, Pages, Peer,
+    ServerNotification,
+};
+#[cfg(feature = "http")]
+use windlass::codec::http1::Headers;
+use windlass::link::AnyClient;
+#[cfg(feature = "http")]
+use windlass::link::http::{HeaderError, HttpClient};
+use windlass::link::stdio::StdioClient;
+use windlass::model::{
+    CreateMessageParams, ElicitParams, Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter,
+};
+use windlass::{CloseReason, Json, RpcError, SendError};
+#[cfg(feature = "http")]
+use windlass::{ConnId, HttpFailure};
+
+use crate::drive::endpoint::Connector;
+use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::{Hub, Interest, Program, Reading};
+#[cfg(feature = "http")]
+use crate::handles::challenge::Challenge;
+use crate::handles::completion::{ProgressHandler, Token};
+#[cfg(feature = "http")]
+use crate::net::HttpTarget;
+use crate::wait::leaving;
+use crate::wait::{Closure, Place, WaitClosed};
+use crate::{Clock, Closer, ConnectError, Grace};
+
+pub(crate) mod asynchronous;
+mod handle;
+pub(crate) mod sync;
+
+pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings, subscription_handle};
+
+/// The machine of a client.
+pub(crate) type Machine = AnyClient<Token>;
+
+/// A handler for requests for input with `P` in them, which gives `A` to be turned into an answer.
+pub(crate) type InputHandler<P, A> = Arc<dyn Fn(P) -> A + Send + Sync>;
+
+/// What a program has to say to a server's notifications.
+pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sync>;
+
+/// Finds other credentials for a server that wants them.
+#[cfg(feature = "http")]
+pub(crate) type ChallengeHandler = Arc<dyn Fn(Challenge) + Send + Sync>;
+
+/// How a client is set up, before it is connected.
+pub(crate) struct ClientSettings {
+    pub(crate) config: ClientConfig,
+    pub(crate) callbacks: Callbacks,
+    pub(crate) grace: Grace,
+    pub(crate) closer: Closer,
+}
+
+/// What a program wants to hear of.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    pub(crate) on_notification: Option<NotificationHandler>,
+    pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    #[cfg(feature = "http")]
+    pub(crate) on_challenge: Option<ChallengeHandler>,
+}
+
+#[cfg(feature = "http")]
+impl Callbacks {
+    /// Has a client over HTTP behave as they want.
+    fn prepare(&self, target: &mut HttpTarget) {
+        target.config.answers_challenges = self.on_challenge.is_some();
+        // Without one, tries to reach the server again are not spread, which harms only a crowd.
+        target.config.seed = target.config.seed.take().or_else(|| crate::seed().ok());
+    }
+}
+
+/// The handlers for requests for input.
+pub(crate) struct InputHandlers<A> {
+    pub(crate) elicit: Option<InputHandler<ElicitParams, A>>,
+    pub(crate) sample: Option<InputHandler<CreateMessageParams, A>>,
+    pub(crate) roots: Option<InputHandler<(), A>>,
+    /// For what the specification does not have, by method, with the parameters as they came.
+    pub(crate) methods: BTreeMap<String, InputHandler<Json, A>>,
+}
+
+impl ClientSettings {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self {
+            config: ClientConfig::new(Implementation::new(name, version)),
+            callbacks: Callbacks::default(),
+            grace: Grace::default(),
+            closer: Closer::new(),
+        }
+    }
+}
+
+impl<A> InputHandlers<A> {
+    pub(crate) fn none() -> Self {
+        Self { elicit: None, sample: None, roots: None, methods: BTreeMap::new() }
+    }
+
+    /// What answers a request, wherever that may take its time; `None` if nothing does.
+    pub(crate) fn for_request(&self, request: InputRequest) -> Option<Box<dyn FnOnce() -> A + Send>>
+    where
+        A: 'static,
+    {
+        fn with<P: Send + 'static, A: 'static>(
+            handler: &Option<InputHandler<P, A>>,
+            params: P,
+        ) -> Option<Box<dyn FnOnce() -> A + Send>> {
+            let handler = handler.clone()?;
+            Some(Box::new(move || handler(params)))
+        }
+        match request {
+            InputRequest::Elicit(params) => with(&self.elicit, params),
+            InputRequest::Sample(params) => with(&self.sample, params),
+            InputRequest::Roots(_) => with(&self.roots, ()),
+            InputRequest::Other { method, params } => {
+                let handler = self.methods.get(&method).cloned();
+                with(&handler, params.unwrap_or_else(Json::empty_object))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a request says that the specification does not have.
+pub(crate) fn params_of<P: DeserializeOwned>(method: &str, params: &Json) -> Result<P, RpcError> {
+    params.decode().map_err(|error| RpcError::invalid_params(format!("the parameters of {method} are wrong: {error}")))
+}
+
+/// Something to do once the machine is free.
+pub(crate) enum ClientAction {
+    /// Wake whoever waits for a call.
+    Finish(Token),
+    /// Tell of progress.
+    Progress(ProgressHandler, ProgressParams),
+    /// Answer a request for input.
+    Input(InputReply, Box<InputRequest>),
+    /// Tell of a notification.
+    Notification(ServerNotification),
+    /// Tell of something that was no message.
+    Malformed(String),
+    /// Ask for other credentials.
+    #[cfg(feature = "http")]
+    Challenged(ChallengeReply, Box<HttpFailure>),
+}
+
+/// What a client's driver and handles share.
+///
+/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not by each program anew.
+pub(crate) struct ClientCore {
+    shared: Mutex<Shared<Machine, Self>>,
+    /// Makes the driver look again.
+    wake: Arc<dyn Fn() + Send + Sync>,
+    peer: Mutex<Option<Arc<Peer>>>,
+    closure: Closure,
+    callbacks: Callbacks,
+    page_limits: PageLimits,
+}
+
+impl ClientCore {
+    pub(crate) fn new(
+        settings: ClientSettings,
+        connector: Connector,
+        manners: Manners,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> Arc<Self> {
+        let ClientSettings { config, callbacks, grace, closer } = settings;
+        let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
+        let hub = match connector {
+            #[cfg(feature = "http")]
+            Connector::Http(mut target) => {
+                callbacks.prepare(&mut target);
+                let machine = HttpClient::new(config, target.config.clone(), clock.now());
+                Hub::over_http(machine, *target, clock, grace, &wake)
+            }
+            stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
+        };
+        Self::on(hub, (callbacks, page_limits, closer), manners, wake)
+    }
+
+    /// A client for one call, without a handshake before it.
+    #[cfg(feature = "http")]
+    pub(crate) fn for_one_call<P: Serialize + ?Sized>(
+        settings: ClientSettings,
+        mut target: HttpTarget,
+        version: windlass::model::ProtocolVersion,
+        call: (&str, &P),
+        token: Token,
+        (manners, wake): (Manners, Arc<dyn Fn() + Send + Sync>),
+    ) -> Result<Arc<Self>, SendError> {
+        let ClientSettings { config, callbacks, grace, closer } = settings;
+        let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
+        callbacks.prepare(&mut target);
+        let call = (call.0, call.1, &CallOptions::new());
+        let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
+        let hub = Hub::over_http(machine, target, clock, grace, &wake);
+        Ok(Self::on(hub, (callbacks, page_limits, closer), manners, wake))
+    }
+
+    fn on(
+        hub: Hub<Machine>,
+        (callbacks, page_limits, closer): (Callbacks, PageLimits, Closer),
+        manners: Manners,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> Arc<Self> {
+        let shared = Shared::new(hub, manners);
+        let (peer, closure) = (Mutex::default(), Closure::default());
+        let core = Arc::new(Self { shared, wake, peer, closure, callbacks, page_limits });
+        closer.attach(&core);
+        core
+    }
+
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
+        shared::lock(&self.shared)
+    }
+
+    /// Lets the machine do all it can.
+    pub(crate) fn turn(&self, actions: &mut Vec<ClientAction>) -> Interest {
+        self.shared().turn(self, actions)
+    }
+
+    /// Does what needs no runtime; gives back what does.
+    pub(crate) fn perform(self: &Arc<Self>, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
+        match action {
+            #[cfg(feature = "http")]
+            ClientAction::Challenged(reply, failure) => {
+                let challenge = Challenge::new(failure, self.clone(), reply);
+                if let Some(handler) = &self.callbacks.on_challenge {
+                    call_back(|| handler(challenge));
+                }
+            }
+            ClientAction::Finish(token) => token.finish(),
+            ClientAction::Progress(handler, params) => call_back(|| handler(params)),
+            ClientAction::Notification(notification) => {
+                if let Some(handler) = &self.callbacks.on_notification {
+                    call_back(|| handler(notification));
+                }
+            }
+            ClientAction::Malformed(detail) => {
+                if let Some(handler) = &self.callbacks.on_malformed {
+                    call_back(|| handler(detail));
+                }
+            }
+            ClientAction::Input(reply, request) => return Some((reply, request)),
+        }
+        None
+    }
+
+    /// Changes something about the machine from outside of its driver.
+    fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        let value = change(&mut shared.hub.machine, now);
+        self.changed(shared);
+        value
+    }
+
+    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
+        let wake = shared.changed(self);
+        drop(shared);
+        if wake {
+            (self.wake)();
+        }
+    }
+
+    /// Leads through the pages of a listing that begins now.
+    pub(crate) fn pages(&self, options: &CallOptions) -> Pages {
+        // Whoever lists is connected, so the peer is known.
+        let era = self.peer().map_or(Era::Modern, |peer| peer.version.era());
+        Pages::new(self.page_limits, era, options.clone(), self.now())
+    }
+
+    pub(crate) fn now(&self) -> windlass::Instant {
+        self.shared().hub.now()
+    }
+
+    /// Starts a call. `Ok` means that the token will be completed.
+    pub(crate) fn start<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+        options: &CallOptions,
+        token: Token,
+    ) -> Result<CallId, SendError> {
+        self.change(|machine, now| machine.call_raw(method, params, options, token, now)).map_err(|refused| refused.why)
+    }
+
+    pub(crate) fn listen(
+        &self,
+        filter: SubscriptionFilter,
+        options: &CallOptions,
+        token: Token,
+    ) -> Result<CallId, SendError> {
+        self.change(|machine, now| machine.listen(filter, options, token, now)).map_err(|refused| refused.why)
+    }
+
+    pub(crate) fn cancel(&self, call: CallId, reason: &str) {
+        self.change(|machine, now| machine.cancel(call, reason, now));
+    }
+
+    pub(crate) fn respond(&self, reply: InputReply, answer: Result<InputResponse, RpcError>) {
+        self.change(|machine, now| machine.respond(reply, answer, now));
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
+        self.change(|machine, now| machine.answer_challenge(reply, headers, now))
+    }
+
+    pub(crate) fn notify_roots_changed(&self) -> Result<(), SendError> {
+        self.change(|machine, now| machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now))
+    }
+
+    pub(crate) fn close(&self) {
+        self.change(|machine, now| machine.close(now));
+    }
+
+    /// The last handle is dropped: the connection is closed, and the thread that dropped it does not end before a child
+    /// is gone.
+    pub(crate) fn leave(&self) {
+        self.close();
+        let (ending, grace) = {
+            let hub = &self.shared().hub;
+            (hub.ending(), hub.grace())
+        };
+        leaving::wait_at_end_of_thread(&ending, grace);
+    }
+
+    /// Ends a child by force, and waits until it is gone.
+    pub(crate) fn kill(&self) {
+        let ending = {
+            let mut shared = self.shared();
+            shared.hub.kill();
+            shared.hub.ending()
+        };
+        (self.wake)();
+        ending.hurry();
+    }
+
+    pub(crate) fn counters(&self) -> windlass::Counters {
+        self.shared().hub.machine.counters()
+    }
+
+    /// Waits until the connection is negotiated.
+    pub(crate) fn wait_ready(&self) -> WaitReady<'_> {
+        WaitReady { core: self, place: self.closure.waiters().place() }
+    }
+
+    /// Why there is no connection, when everything about it is gone.
+    pub(crate) fn not_connected(&self, reason: CloseReason) -> ConnectError {
+        /// What a dead server wrote arrives within moments; what it left running elsewhere is not waited for.
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let tail = self.shared().hub.stderr();
+        ConnectError::new(reason, tail.map(|tail| tail.lines_at_end(PATIENCE)).unwrap_or_default())
+    }
+
+    /// Waits until everything about the connection is over.
+    pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
+        self.closure.wait(self.shared().hub.ending())
+    }
+
+    pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
+        self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn closed(&self) -> Option<CloseReason> {
+        self.closure.reason()
+    }
+}
+
+/// Waits until a connection is negotiated.
+pub(crate) struct WaitReady<'a> {
+    core: &'a ClientCore,
+    place: Place,
+}
+
+impl WaitReady<'_> {
+    /// Ready when it is, or never will be.
+    pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<Result<(), CloseReason>> {
+        self.place.wait(context);
+        match (self.core.peer(), self.core.closed()) {
+            (Some(_), _) => Poll::Ready(Ok(())),
+            (None, Some(reason)) => Poll::Ready(Err(reason)),
+            (None, None) => Poll::Pending,
+        }
+    }
+}
+
+impl HasHub for ClientCore {
+    type Machine = Machine;
+
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Machine>) -> V) -> V {
+        act(&mut self.shared().hub)
+    }
+
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.shared().read_wire(conn)
+    }
+}
+
+impl Driven for ClientCore {
+    fn read(&self) -> Reading {
+        self.shared().read()
+    }
+
+    /// The driver is gone: every call completes, and the connection is over.
+    fn abandon(self: &Arc<Self>) {
+        let why = shared::driver_gone();
+        let mut actions = Vec::new();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.abandon(why.clone(), now);
+        shared.abandon(&why, self, &mut actions);
+        drop(shared);
+        // Nobody is there to be asked for input any more, nor to answer to.
+        actions.into_iter().for_each(|action| drop(self.perform(action)));
+    }
+}
+
+impl Program<Machine> for ClientCore {
+    type Action = ClientAction;
+
+    fn take(&self, event: ClientEvent<'_, Token>, actions: &mut Vec<ClientAction>) {
+        match event {
+            ClientEvent::Completed { token, outcome, .. } => {
+                token.complete(outcome);
+                actions.push(ClientAction::Finish(token));
+            }
+            ClientEvent::Update { token, update, .. } => {
+                if let Some((handler, params)) = token.update(update) {
+                    actions.push(ClientAction::Progress(handler, params));
+                }
+            }
+            ClientEvent::Input { reply, request } => actions.push(ClientAction::Input(reply, request)),
+            ClientEvent::Notification { method, params } if self.callbacks.on_notification.is_some() => {
+                let notification = ServerNotification::read(&method, params);
+                actions.push(ClientAction::Notification(notification));
+            }
+            ClientEvent::Malformed(malformed) if self.callbacks.on_malformed.is_some() => {
+                let beginning = match &*malformed.beginning {
+                    "" => String::new(),
+                    beginning => format!(", and begins {beginning:?}"),
+                };
+                actions.push(ClientAction::Malformed(format!("{malformed}{beginning}")));
+            }
+            #[cfg(feature = "http")]
+            ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),
+            #[cfg(feature = "http")]
+            ClientEvent::ToolLeftOut { name, reason } if self.callbacks.on_malformed.is_some() => {
+                actions.push(ClientAction::Malformed(format!("the tool {name:?} was left out: {reason}")));
+            }
+            #[cfg(feature = "http")]
+            ClientEvent::NotDelivered(error) if self.callbacks.on_malformed.is_some() => {
+                actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
+            }
+            ClientEvent::Ready(peer) | ClientEvent::Renewed(peer) => {
+                *self.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
+                self.closure.waiters().wake_all();
+            }
+            ClientEvent::Closed(reason) => self.closure.close(reason),
+            // An answer to an input that nobody waits for is ignored by the machine.
+            _ => {}
+        }
+    }
+}
+
+/// Calls back into the program. A panic ends here, after its hook has reported it: it would end the driver, and then
+/// nobody's calls would ever complete.
+fn call_back(callback: impl FnOnce()) {
+    let _ = catch_unwind(AssertUnwindSafe(callback));
+}
+
+/// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.
+pub(crate) struct Answering {
+    core: Arc<ClientCore>,
+    reply: Option<InputReply>,
+}
+
+impl Answering {
+    pub(crate) fn new(core: Arc<ClientCore>, reply: InputReply) -> Self {
+        Self { core, reply: Some(reply) }
+    }
+
+    pub(crate) fn answer(mut self, answer: Result<InputResponse, RpcError>) {
+        self.give(answer);
+    }
+
+    fn give(&mut self, answer: Result<InputResponse, RpcError>) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, answer);
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.give(Err(RpcError::internal("the handler for the request panicked or was stopped")));
+    }
+}
+
+/// Turns what is not there into an error of the peer's fault.
+pub(crate) fn no_handler() -> RpcError {
+    RpcError::method_not_found("this client has no handler for the request")
+}

@@ -1,0 +1,33 @@
+//! What programs hold: clients, servers, and what handlers and callbacks get. Read in this order:
+//!
+//! | module | what |
+//! |---|---|
+//! | `completion` | the token of a call, and who waits for it |
+//! | `client` | what becomes of a client's events; in it the handle for threads (`sync`) and for futures (`asynchronous`) |
+//! | `canceller`, `closer` | giving up calls, and connections, from elsewhere |
+//! | `challenge` | a server that wants other credentials |
+//! | `server` | what becomes of a server's events; its handles, and what handlers work with (`context`) |
+//! | `error` | what all of them fail with |
+
+pub(crate) mod canceller;
+#[cfg(feature = "http")]
+pub(crate) mod challenge;
+pub(crate) mod client;
+pub(crate) mod closer;
+pub(crate) mod completion;
+pub(crate) mod error;
+pub(crate) mod server;
+
+/// Clients and servers for plain threads and for mio, and how an adapter waits.
+pub mod sync {
+    pub use super::client::sync::{Client, ClientBuilder, Subscription};
+    pub use super::server::sync::{Server, ServerBuilder};
+    pub use crate::drive::sync::*;
+}
+
+/// Clients and servers for runtimes with futures, and how an adapter waits.
+pub mod asynchronous {
+    pub use super::client::asynchronous::{Client, ClientBuilder, Subscription};
+    pub use super::server::asynchronous::{Server, ServerBuilder};
+    pub use crate::drive::asynchronous::*;
+}

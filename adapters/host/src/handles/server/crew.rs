@@ -1,0 +1,377 @@
+//! The threads of a server. One reads, and runs handlers itself: most are done in less time than it takes to wake
+//! another thread.
+//!
+//! A handler may take long all the same, and then requests and cancellations have to be read meanwhile. So there is a
+//! second thread on standby, which looks at the first once in a while and relieves it if it is still in the same
+//! handler. The relieved thread gives its answer and is done with reading; the new one gets a standby of its own.
+//! Handlers that are known to take long are left to the pool from the beginning; when they have to wait for each other,
+//! those that are quick do not wait for them.
+//!
+//! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
+//! in order, but for those that have been quick so far and run nowhere else, which the reader runs itself. The reader reads
+//! on: requests are taken in, cancelled and refused as before, and a handler that asks back is not kept from its answer,
+//! because it does not wait for it but is run again.
+//!
+//! There is always exactly one reader: its shift has a number, which changes under the lock when it is relieved, and
+//! which it looks at under the lock after every handler. The standby sleeps for good only while no handler runs, and
+//! whoever begins one wakes it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use windlass::server::{Invocation, ReplyTo};
+
+use super::habits::Habits;
+use crate::drive::shared::Driving;
+use crate::drive::sync::Drive;
+use crate::drive::sync::attend::Post;
+use crate::drive::sync::pool::Pool;
+use crate::handles::server::context::{Cancellation, Context};
+use crate::handles::server::handler::Handler;
+use crate::handles::server::{Responding, ServerAction, ServerCore, panicked};
+
+/// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// How long the reader runs short handlers one after another, at least, before it reads and writes again. If there was so
+/// much to read that this took longer, it is as long as that took: handlers are not to starve behind clients that send as
+/// much as they can.
+const STRETCH: Duration = Duration::from_micros(500);
+
+/// Nor are clients to starve behind handlers.
+const LONGEST_STRETCH: Duration = Duration::from_millis(50);
+
+/// How many handlers may be done with their answers not taken by the machine yet, each of which may be large, before
+/// no further ones are started.
+const MOST_ANSWERING: usize = 4;
+
+/// Those who serve one connection.
+pub(crate) struct Crew<D: Drive> {
+    post: Post<D, ServerCore>,
+    roster: Mutex<Roster>,
+    /// An answer has been taken.
+    answered: Condvar,
+    pool: Pool,
+    most_handlers: usize,
+}
+
+/// The reader and its standby come out of the pool, too, and so do those who follow when a handler that has always been
+/// quick holds them up while all others are busy.
+const READERS: usize = 4;
+
+/// A request to be handled.
+pub(crate) struct Job {
+    reply: ReplyTo,
+    handler: Handler,
+    invocation: Arc<Invocation>,
+    cancellation: Arc<Cancellation>,
+}
+
+/// A handler on another thread than the reader's, by its habit, which is done when this is dropped.
+struct Handling<'a, D: Drive>(&'a Crew<D>, usize);
+
+impl<D: Drive> Drop for Handling<'_, D> {
+    fn drop(&mut self) {
+        let mut roster = self.0.roster();
+        let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
+        roster.handling -= 1;
+        roster.habits.ends_apart(self.1);
+        drop(roster);
+        if others_wait {
+            self.0.post.driven.wake_driver();
+        }
+    }
+}
+
+/// A handler in the pool gives its answer.
+struct Answering<'a, D: Drive>(&'a Crew<D>);
+
+impl<'a, D: Drive> Answering<'a, D> {
+    fn new(crew: &'a Crew<D>) -> Self {
+        crew.roster().answering += 1;
+        Self(crew)
+    }
+}
+
+impl<D: Drive> Drop for Answering<'_, D> {
+    fn drop(&mut self) {
+        self.0.roster().answering -= 1;
+        self.0.answered.notify_one();
+    }
+}
+
+#[derive(Default)]
+struct Roster {
+    jobs: VecDeque<Job>,
+    /// Those of them that are known to take long, and have to wait until others have given their answers.
+    long_jobs: VecDeque<Job>,
+    /// The number of the reader's shift.
+    shift: u64,
+    /// How many handlers readers have begun, and which one runs.
+    begun: u64,
+    running: Option<usize>,
+    standby: Standby,
+    habits: Habits,
+    /// How many handlers run on other threads than the reader's.
+    handling: usize,
+    /// How many handlers in the pool are done and give their answers.
+    answering: usize,
+    /// Whether the connection is over.
+    over: bool,
+}
+
+impl Roster {
+    /// The next job that may be begun, and whose habit it follows.
+    fn next_job(&mut self, most_handlers: usize) -> Option<(Job, usize)> {
+        if self.handling >= most_handlers {
+            // What is done in a moment needs no thread: one client's slow calls do not lock all others out.
+            let at = self.jobs.iter().position(|job| self.habits.is_quick(Habits::of(&job.handler)))?;
+            let job = self.jobs.remove(at)?;
+            let habit = Habits::of(&job.handler);
+            return Some((job, habit));
+        }
+        let crowded = self.answering >= MOST_ANSWERING;
+        if let Some(job) = if crowded { None } else { self.long_jobs.pop_front() } {
+            let habit = Habits::of(&job.handler);
+            return Some((job, habit));
+        }
+        while let Some(job) = self.jobs.pop_front() {
+            let habit = Habits::of(&job.handler);
+            if !(crowded && self.habits.takes_long(habit)) {
+                return Some((job, habit));
+            }
+            self.long_jobs.push_back(job);
+        }
+        None
+    }
+
+    /// A handler runs on another thread than the reader's from now on.
+    fn begins_apart(&mut self, habit: usize) {
+        self.handling += 1;
+        self.habits.begins_apart(habit);
+    }
+
+    fn has_jobs(&self) -> bool {
+        !(self.jobs.is_empty() && self.long_jobs.is_empty())
+    }
+}
+
+#[derive(Default)]
+enum Standby {
+    #[default]
+    Absent,
+    Looking,
+    Asleep(Thread),
+}
+
+/// What became of the jobs.
+#[derive(PartialEq, Eq)]
+enum Work {
+    None,
+    Done,
+    /// It is time to read and write before the rest.
+    Left,
+    /// Somebody else reads now.
+    Relieved,
+}
+
+impl<D: Drive> Crew<D> {
+    pub(crate) fn new(post: Post<D, ServerCore>, most_handlers: usize) -> Arc<Self> {
+        let pool = Pool::new(most_handlers.saturating_add(READERS));
+        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool, most_handlers })
+    }
+
+    /// Serves on this thread, until the connection is over or another thread has taken over.
+    pub(crate) fn run(self: &Arc<Self>) {
+        self.read(0);
+    }
+
+    fn read(self: &Arc<Self>, shift: u64) {
+        let driving = Driving::new(self.post.driven.clone());
+        self.read_until_relieved(shift);
+        driving.done();
+    }
+
+    fn read_until_relieved(self: &Arc<Self>, shift: u64) {
+        let mut actions = Vec::new();
+        let mut stretch = STRETCH;
+        loop {
+            let interest = self.post.driven.turn(&mut actions);
+            let acted = !actions.is_empty();
+            self.take_on(&mut actions);
+            if interest.finished {
+                return self.finish();
+            }
+            match self.work(shift, stretch) {
+                Work::Relieved => return,
+                Work::Done => {}
+                Work::None if acted => {}
+                Work::None => self.post.attend(interest, None),
+                Work::Left => {
+                    let began = Instant::now();
+                    self.post.attend(interest, Some(Duration::ZERO));
+                    stretch = began.elapsed().clamp(STRETCH, LONGEST_STRETCH);
+                }
+            }
+        }
+    }
+
+    fn take_on(&self, actions: &mut Vec<ServerAction>) {
+        for action in actions.drain(..) {
+            match action {
+                ServerAction::Finish(token) => token.finish(),
+                ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Invoke(reply, handler, invocation, cancellation) => {
+                    self.roster().jobs.push_back(Job { reply, handler, invocation, cancellation });
+                }
+            }
+        }
+    }
+
+    /// Runs what is to be run, for a stretch.
+    fn work(self: &Arc<Self>, shift: u64, stretch: Duration) -> Work {
+        let mut roster = self.roster();
+        let began = Instant::now();
+        let mut last = began;
+        let mut worked = Work::None;
+        while let Some((job, habit)) = roster.next_job(self.most_handlers) {
+            if job.cancellation.is_cancelled() {
+                drop(roster);
+                self.post.driven.respond_before_turn(job.reply, Err(panicked()));
+            } else if !roster.habits.takes_long(habit) {
+                roster.begun += 1;
+                roster.running = Some(habit);
+                self.have_standby(roster);
+                if !self.run_here(job, shift, habit, last) {
+                    return Work::Relieved;
+                }
+            } else {
+                roster.begins_apart(habit);
+                drop(roster);
+                self.run_apart(job, habit);
+                // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
+                thread::yield_now();
+            }
+            worked = Work::Done;
+            last = Instant::now();
+            roster = self.roster();
+            if last - began >= stretch && !roster.jobs.is_empty() {
+                return Work::Left;
+            }
+        }
+        // Whoever is done with its handler says so, but not whoever has given its answer.
+        if !roster.long_jobs.is_empty() && roster.handling < self.most_handlers {
+            drop(self.answered.wait_timeout(roster, LOOK));
+            return Work::Left;
+        }
+        worked
+    }
+
+    /// Runs a handler on the reader's thread; false if the reader was relieved meanwhile.
+    fn run_here(&self, job: Job, shift: u64, habit: usize, began: Instant) -> bool {
+        let Job { reply, handler, invocation, cancellation } = job;
+        let core = &self.post.driven;
+        let context = Context::new(invocation, cancellation, core.clone());
+        // A panic has been reported by its hook; it is answered for, and the server goes on.
+        let outcome = match catch_unwind(AssertUnwindSafe(|| handler(context.clone()).wait())) {
+            Ok(outcome) => context.outcome(outcome),
+            Err(_) => Err(panicked()),
+        };
+        let mut roster = self.roster();
+        if roster.shift != shift {
+            drop(roster);
+            let _handling = Handling(self, habit);
+            core.respond(reply, outcome);
+            return false;
+        }
+        // Nobody is relieved for having to wait for the machine: whoever reads needs it too.
+        roster.running = None;
+        roster.habits.took(habit, began.elapsed());
+        drop(roster);
+        core.respond_before_turn(reply, outcome);
+        true
+    }
+
+    fn run_apart(self: &Arc<Self>, job: Job, habit: usize) {
+        let Job { reply, handler, invocation, cancellation } = job;
+        let crew = self.clone();
+        self.pool.run(move || {
+            let _handling = Handling(&crew, habit);
+            let core = &crew.post.driven;
+            let responding = Responding::new(core.clone(), reply);
+            let context = Context::new(invocation, cancellation, core.clone());
+            let began = Instant::now();
+            let outcome = handler(context.clone()).wait();
+            crew.roster().habits.took(habit, began.elapsed());
+            let _answering = Answering::new(&crew);
+            responding.respond(context.outcome(outcome));
+        });
+    }
+
+    /// Sees to it that somebody watches over the handler that is about to run.
+    fn have_standby(self: &Arc<Self>, mut roster: MutexGuard<'_, Roster>) {
+        let standby = std::mem::replace(&mut roster.standby, Standby::Looking);
+        drop(roster);
+        match standby {
+            Standby::Looking => {}
+            Standby::Asleep(thread) => thread.unpark(),
+            Standby::Absent => {
+                let crew = self.clone();
+                self.pool.run(move || crew.stand_by());
+            }
+        }
+    }
+
+    fn stand_by(self: &Arc<Self>) {
+        let mut seen = 0;
+        loop {
+            let mut roster = self.roster();
+            if roster.over {
+                return;
+            }
+            if seen != roster.begun {
+                seen = roster.begun;
+                drop(roster);
+                thread::park_timeout(LOOK);
+                continue;
+            }
+            match roster.running.take() {
+                Some(habit) => {
+                    roster.habits.took(habit, LOOK);
+                    roster.standby = Standby::Absent;
+                    roster.begins_apart(habit);
+                    roster.shift += 1;
+                    let shift = roster.shift;
+                    drop(roster);
+                    return self.read(shift);
+                }
+                None => {
+                    roster.standby = Standby::Asleep(thread::current());
+                    drop(roster);
+                    thread::park();
+                    // Whoever woke it has said so, unless it woke by itself.
+                    self.roster().standby = Standby::Looking;
+                }
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.post.forget();
+        let mut roster = self.roster();
+        roster.over = true;
+        // Nobody is there any more to be answered.
+        roster.jobs.clear();
+        roster.long_jobs.clear();
+        if let Standby::Asleep(thread) = &roster.standby {
+            thread.unpark();
+        }
+    }
+
+    fn roster(&self) -> MutexGuard<'_, Roster> {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,479 @@
+//! What the servers of all adapters share: settings, and what becomes of a machine's events.
+//!
+//! | module | what |
+//! |---|---|
+//! | `context` | [`Context`](crate::Context): what a handler works with |
+//! | `handler` | what is registered, and what comes of it |
+//! | `asynchronous` | the handle for futures: a task for each handler |
+//! | `sync` | the handle for threads |
+//! | `crew` | its threads: one reads and runs what is quick |
+//! | `habits` | which handlers are quick |
+
+pub(crate) mod asynchronous;
+pub(crate) mod context;
+mod crew;
+mod habits;
+mod handler;
+pub(crate) mod sync;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+#[cfg(feature = "http")]
+use windlass::ConnId;
+use windlass::client::{CallId, CallOptions};
+use windlass::link::AnyServer;
+#[cfg(feature = "http")]
+use windlass::link::http::{HttpServer, HttpServerConfig};
+use windlass::link::stdio::StdioServer;
+use windlass::model::{Implementation, LoggingMessageParams};
+use windlass::server::{Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use windlass::{RequestKey, SendError};
+
+use crate::drive::endpoint::Endpoint;
+use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::{Hub, Interest, Program, Reading};
+use crate::handles::completion::Token;
+use crate::handles::server::context::{Cancellation, Link};
+use crate::handles::server::handler::Handler;
+#[cfg(feature = "http")]
+use crate::net::Wire;
+#[cfg(feature = "http")]
+use crate::wait::Ending;
+use crate::wait::{Closure, WaitClosed};
+use crate::{Clock, Grace, seed};
+
+/// The machine of a server.
+pub(crate) type Machine = AnyServer<Token, Handler>;
+
+/// How a server is set up, before it serves.
+pub(crate) struct ServerSettings {
+    pub(crate) config: ServerConfig,
+    pub(crate) registry: Registry<Handler>,
+    /// How to behave towards clients over HTTP, if that was set.
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<HttpServerConfig>,
+}
+
+impl ServerSettings {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        Self {
+            config: ServerConfig::new(Implementation::new(name, version)),
+            registry: Registry::new(),
+            #[cfg(feature = "http")]
+            http: None,
+        }
+    }
+
+    /// How to behave towards clients over HTTP: on the loopback interface, unless it was set, only its names are good.
+    #[cfg(feature = "http")]
+    pub(crate) fn clients_of(&self, listener: &crate::net::HttpListener) -> Clients {
+        Clients::OverHttp(Box::new(self.http.clone().unwrap_or_else(|| listener.suitable_config())))
+    }
+}
+
+/// How clients come to a server.
+pub(crate) enum Clients {
+    /// One, on a stream.
+    OnStream(Endpoint),
+    /// Any number, by connections to an endpoint of HTTP.
+    #[cfg(feature = "http")]
+    OverHttp(Box<HttpServerConfig>),
+}
+
+/// Something to do once the machine is free.
+pub(crate) enum ServerAction {
+    /// Run a handler.
+    Invoke(ReplyTo, Handler, Arc<Invocation>, Arc<Cancellation>),
+    /// Wake whoever waits for a call of the server's own.
+    Finish(Token),
+    /// Tell a handler that it is not needed any more.
+    Cancel(Arc<Cancellation>),
+}
+
+/// What a server's driver, handlers and handles share.
+pub(crate) struct ServerCore {
+    shared: Mutex<Shared<Machine, Self>>,
+    running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
+    closure: Closure,
+    /// Makes the driver look again.
+    wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl ServerCore {
+    pub(crate) fn new(
+        settings: ServerSettings,
+        clients: Clients,
+        manners: Manners,
+        wake: Arc<dyn Fn() + Send + Sync>,
+    ) -> std::io::Result<Arc<Self>> {
+        let ServerSettings { mut config, registry, .. } = settings;
+        let (clock, seed) = (Clock::new(), seed()?);
+        config.unix_time_at_origin = clock.unix_time_at_origin();
+        let hub = match clients {
+            Clients::OnStream(endpoint) => {
+                let machine = StdioServer::new(config, registry, &seed, clock.now());
+                Hub::new(machine.into(), clock, endpoint.into(), Grace::default())
+            }
+            #[cfg(feature = "http")]
+            Clients::OverHttp(http) => {
+                let machine = HttpServer::new(config, *http, registry, &seed, clock.now());
+                Hub::serving_http(machine.into(), clock, wake.clone())
+            }
+        };
+        let shared = Shared::new(hub, manners);
+        Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
+    }
+
+    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
+        shared::lock(&self.shared)
+    }
+
+    pub(crate) fn turn(&self, actions: &mut Vec<ServerAction>) -> Interest {
+        self.shared().turn(self, actions)
+    }
+
+    /// Gives a handler's outcome to the machine.
+    pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
+        self.running().remove(&reply.key());
+        self.change(|machine, now| machine.respond(reply, outcome, now));
+    }
+
+    /// The same on the thread of the driver, which will take its turn: answers to many requests are written together.
+    pub(crate) fn respond_before_turn(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
+        self.running().remove(&reply.key());
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.respond(reply, outcome, now);
+        shared.changed_before_turn();
+    }
+
+    /// Changes something about the machine from outside of its driver.
+    pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        let value = change(&mut shared.hub.machine, now);
+        self.changed(shared);
+        value
+    }
+
+    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
+        let wake = shared.changed(self);
+        drop(shared);
+        if wake {
+            (self.wake)();
+        }
+    }
+
+    /// Makes the driver look again.
+    pub(crate) fn wake_driver(&self) {
+        (self.wake)();
+    }
+
+    /// Waits until everything about the connection is over.
+    pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
+        self.closure.wait(self.shared().hub.ending())
+    }
+
+    /// Begins to close the server. Its driver has to know: nobody else can let go of what it listens on.
+    pub(crate) fn close(&self) {
+        self.change(|machine, now| machine.close(now));
+        (self.wake)();
+    }
+
+    /// The end of everything that the server has opened.
+    #[cfg(feature = "http")]
+    pub(crate) fn ending(&self) -> Arc<Ending> {
+        self.shared().hub.ending()
+    }
+
+    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HasHub for ServerCore {
+    type Machine = Machine;
+
+    fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Machine>) -> V) -> V {
+        act(&mut self.shared().hub)
+    }
+
+    #[cfg(feature = "http")]
+    fn read_wire(&self, conn: ConnId) -> Reading {
+        self.shared().read_wire(conn)
+    }
+
+    #[cfg(feature = "http")]
+    fn accept(&self, wire: Wire) {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
+            wires.insert(conn, wire);
+        }
+    }
+}
+
+impl Driven for ServerCore {
+    fn read(&self) -> Reading {
+        self.shared().read()
+    }
+
+    /// The driver is gone: handlers are told, every call completes, and the server is over.
+    fn abandon(self: &Arc<Self>) {
+        let why = shared::driver_gone();
+        let mut actions = Vec::new();
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        shared.hub.machine.abandon(why.clone(), now);
+        shared.abandon(&why, self, &mut actions);
+        drop(shared);
+        for action in actions {
+            match action {
+                ServerAction::Finish(token) => token.finish(),
+                ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Invoke(..) => {}
+            }
+        }
+    }
+}
+
+impl Program<Machine> for ServerCore {
+    type Action = ServerAction;
+
+    fn take(&self, event: ServerEvent<'_, Token, Handler>, actions: &mut Vec<ServerAction>) {
+        match event {
+            ServerEvent::Invoke { reply, handler, invocation } => {
+                let cancellation = Arc::new(Cancellation::default());
+                self.running().insert(reply.key(), cancellation.clone());
+                actions.push(ServerAction::Invoke(reply, handler, invocation, cancellation));
+            }
+            ServerEvent::Cancelled(key) => {
+                if let Some(cancellation) = self.running().remove(&key) {
+                    actions.push(ServerAction::Cancel(cancellation));
+                }
+            }
+            ServerEvent::Completed { token, outcome, .. } => {
+                token.complete(outcome);
+                actions.push(ServerAction::Finish(token));
+            }
+            ServerEvent::Closed(reason) => {
+                actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
+                self.closure.close(reason);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Gives the outcome of a handler, whatever becomes of it: one that panics is answered for.
+pub(crate) struct Responding {
+    core: Arc<ServerCore>,
+    reply: Option<ReplyTo>,
+}
+
+impl Responding {
+    pub(crate) fn new(core: Arc<ServerCore>, reply: ReplyTo) -> Self {
+        Self { core, reply: Some(reply) }
+    }
+
+    pub(crate) fn respond(mut self, outcome: Result<Reply, windlass::RpcError>) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, outcome);
+        }
+    }
+}
+
+impl Drop for Responding {
+    fn drop(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            self.core.respond(reply, Err(panicked()));
+        }
+    }
+}
+
+/// What a client hears of a handler that did not get to its end.
+pub(crate) fn panicked() -> windlass::RpcError {
+    windlass::RpcError::internal("the handler panicked or was stopped")
+}
+
+impl Link for ServerCore {
+    fn progress(&self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
+        self.change(|machine, _| machine.progress(key, progress, total, message));
+    }
+
+    fn log(&self, key: RequestKey, message: &LoggingMessageParams) {
+        self.change(|machine, _| machine.log(Some(key), message));
+    }
+
+    fn resource_updated(&self, uri: &str) {
+        self.change(|machine, _| machine.resource_updated(uri));
+    }
+
+    fn notify(&self, key: RequestKey, method: &str, params: &windlass::Json) -> Result<(), SendError> {
+        self.change(|machine, _| machine.notify_raw(Some(key), method, params))
+    }
+
+    fn close_stream(&self, key: RequestKey) {
+        #[cfg(feature = "http")]
+        self.change(|machine, _| machine.interrupt(key));
+        #[cfg(not(feature = "http"))]
+        let _ = key;
+    }
+}
+
+/// The parts of a server's builder that are the same for every adapter.
+macro_rules! server_settings {
+    () => {
+        /// Tells clients how the server wants to be used, for the model to read.
+        #[must_use]
+        pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+            self.settings.config.instructions = Some(instructions.into());
+            self
+        }
+
+        /// How to behave towards clients over HTTP: the path, who may call, how long to wait. It is suitable for the
+        /// address that is listened on unless this is called.
+        #[cfg(feature = "http")]
+        #[must_use]
+        pub fn http(mut self, config: windlass::link::http::HttpServerConfig) -> Self {
+            self.settings.http = Some(config);
+            self
+        }
+
+        /// Declares that the server has an extension, with its settings, to clients of 2025-11-25 and later. What belongs to
+        /// it is served by [`method`](Self::method).
+        ///
+        /// # Errors
+        ///
+        /// When the identifier is not written as the specification asks, `com.example/name`, or the settings are no
+        /// object.
+        pub fn extension(
+            mut self,
+            identifier: &str,
+            settings: impl Into<windlass::Json>,
+        ) -> Result<Self, windlass::server::InvalidDeclaration> {
+            self.settings.config.declare_extension(identifier, settings.into())?;
+            Ok(self)
+        }
+
+        /// Declares an ability that is in no specification, with its settings.
+        ///
+        /// # Errors
+        ///
+        /// When the settings are no object.
+        pub fn experimental(
+            mut self,
+            name: &str,
+            settings: impl Into<windlass::Json>,
+        ) -> Result<Self, windlass::server::InvalidDeclaration> {
+            self.settings.config.declare_experimental(name, settings.into())?;
+            Ok(self)
+        }
+
+        /// Changes anything else about the server: page size, caching, limits.
+        #[must_use]
+        pub fn configure(mut self, change: impl FnOnce(&mut windlass::server::ServerConfig)) -> Self {
+            change(&mut self.settings.config);
+            self
+        }
+    };
+}
+pub(crate) use server_settings;
+
+/// The handle of a running server, the same for every adapter.
+macro_rules! server_handle {
+    () => {
+        /// How many legacy sessions there are over HTTP.
+        #[cfg(feature = "http")]
+        pub fn sessions(&self) -> usize {
+            match &self.core.shared().hub.machine {
+                windlass::link::AnyServer::Stdio(_) => 0,
+                windlass::link::AnyServer::Http(machine) => machine.sessions(),
+            }
+        }
+
+        /// Removes a tool; false if there is none of that name. Clients are told.
+        pub fn remove_tool(&self, name: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_tool(name))
+        }
+
+        /// Removes a resource; false if there is none at that URI. Clients are told.
+        pub fn remove_resource(&self, uri: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource(uri))
+        }
+
+        /// Removes a template for resources; false if there is none. Clients are told.
+        pub fn remove_resource_template(&self, uri_template: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource_template(uri_template))
+        }
+
+        /// Removes what completes an argument of a prompt; false if nothing does.
+        pub fn remove_prompt_completion(&self, prompt: &str, argument: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_prompt_completion(prompt, argument))
+        }
+
+        /// Removes what completes a variable of a resource template; false if nothing does.
+        pub fn remove_resource_completion(&self, uri_template: &str, variable: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_resource_completion(uri_template, variable))
+        }
+
+        /// Removes a prompt; false if there is none of that name. Clients are told.
+        pub fn remove_prompt(&self, name: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_prompt(name))
+        }
+
+        /// Serves a method of the program's own no longer; false if it was not served.
+        pub fn remove_method(&self, method: &str) -> bool {
+            self.core.change(|machine, _| machine.registry().remove_method(method))
+        }
+
+        /// Tells legacy clients something, as far as their revisions have the notification; what belongs to a request
+        /// is told by the handler's context, in both eras.
+        ///
+        /// # Errors
+        ///
+        /// When there is no such client, or the protocol does not allow it.
+        pub fn notify<N: windlass::model::Notice>(&self, params: &N::Params) -> Result<(), windlass::SendError> {
+            self.notify_raw(N::NAME, params)
+        }
+
+        /// The same for a notification that has no type here.
+        ///
+        /// # Errors
+        ///
+        /// The same, and when the parameters are no JSON object.
+        pub fn notify_raw<P: serde::Serialize + ?Sized>(
+            &self,
+            method: &str,
+            params: &P,
+        ) -> Result<(), windlass::SendError> {
+            self.core.change(|machine, _| machine.notify_raw(None, method, params))
+        }
+
+        /// Tells those who subscribed that a resource has changed.
+        pub fn resource_updated(&self, uri: &str) {
+            self.core.change(|machine, _| machine.resource_updated(uri));
+        }
+
+        /// Logs to a legacy client, if it wants messages of this severity. Modern clients get only what belongs to a
+        /// request, by the handler's context.
+        pub fn log(&self, level: windlass::model::LoggingLevel, message: impl Into<String>) {
+            let message = windlass::model::LoggingMessageParams::text(level, message);
+            self.core.change(|machine, _| machine.log(None, &message));
+        }
+    };
+}
+pub(crate) use server_handle;
+
+/// Starts a call of the server's own.
+pub(crate) fn start_call<P: Serialize + ?Sized>(
+    core: &ServerCore,
+    method: &str,
+    params: &P,
+    options: &CallOptions,
+    token: Token,
+) -> Result<CallId, SendError> {
+    core.change(|machine, now| machine.call_raw(method, params, options, token, now)).map_err(|refused| refused.why)
+}
