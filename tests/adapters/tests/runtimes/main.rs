@@ -42,6 +42,8 @@ macro_rules! cases {
         mod failing;
         #[path = "cases/flooding.rs"]
         mod flooding;
+        #[path = "cases/having_own.rs"]
+        mod having_own;
         #[path = "cases/inputs.rs"]
         mod inputs;
         #[path = "cases/listening.rs"]
