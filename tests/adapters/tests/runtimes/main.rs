@@ -36,6 +36,7 @@ macro_rules! cases {
         mod eras;
         mod failing;
         mod flooding;
+        mod having_own;
         mod inputs;
         mod listening;
         mod meeting;

@@ -244,7 +244,7 @@ impl<R: Runtime> ServerBuilder<R> {
     }
 
     /// Serves a method that the protocol does not have, in both eras. Parameters that do not fit `P` are refused; what is
-    /// answered has to be a JSON object.
+    /// answered has to be a JSON object. `_meta` is not among the parameters; [`Context::request`] has it.
     #[must_use]
     pub fn method<F, P, O, T>(mut self, method: &str, handler: F) -> Self
     where

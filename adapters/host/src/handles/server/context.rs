@@ -250,10 +250,13 @@ pub(crate) mod arguments {
         Ok(arguments.clone())
     }
 
+    /// What is said beside the parameters is not one of them: a type that takes any member does not get it.
     pub(crate) fn of_method<P: DeserializeOwned>(context: &Context) -> Result<P, HandlerError> {
         let Invoked::Method { method, params } = context.request() else { return Err(misplaced()) };
         let wrong = |error| RpcError::invalid_params(format!("the parameters of {method} are wrong: {error}"));
-        Ok(params.decode().map_err(wrong)?)
+        let mut members: BTreeMap<String, Json> = params.decode().map_err(wrong)?;
+        members.remove("_meta");
+        Ok(Json::of(&members).and_then(|params| params.decode()).map_err(wrong)?)
     }
 
     pub(crate) fn of_completion(context: &Context) -> Result<CompleteParams, HandlerError> {

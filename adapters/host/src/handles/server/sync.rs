@@ -225,7 +225,7 @@ impl<D: Drive> ServerBuilder<D> {
     }
 
     /// Serves a method that the protocol does not have, in both eras. Parameters that do not fit `P` are refused; what is
-    /// answered has to be a JSON object.
+    /// answered has to be a JSON object. `_meta` is not among the parameters; [`Context::request`] has it.
     #[must_use]
     pub fn method<F, P, T>(mut self, method: &str, handler: F) -> Self
     where
