@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use windlass::server::{Invocation, ReplyTo};
 
 use super::habits::Habits;
-use crate::drive::shared::Driving;
+use crate::drive::shared::{Driven, Driving};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::pool::Pool;
