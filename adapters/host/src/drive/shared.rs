@@ -170,7 +170,8 @@ pub(crate) trait HasHub {
     fn with_hub<V>(&self, act: impl FnOnce(&mut Hub<Self::Machine>) -> V) -> V;
 
     /// The stream failed in the runtime's hands.
-    fn conn_failed(&self, conn: ConnId, error: ConnError) {
+    fn conn_failed(&self, conn: ConnId, error: &io::Error) {
+        let error = ConnError::new(ConnErrorKind::Broken, error.to_string());
         self.with_hub(|hub| hub.conn_failed(conn, error));
     }
 
@@ -204,12 +205,38 @@ pub(crate) trait HasHub {
 }
 
 /// What a driver drives: a machine with its program.
-pub(crate) trait Driven: HasHub + Send + Sync + 'static {
+pub(crate) trait Driven: HasHub + Program<<Self as HasHub>::Machine> + Send + Sync + Sized + 'static {
+    /// What it shares with its callers.
+    fn shared(&self) -> MutexGuard<'_, Shared<Self::Machine, Self>>;
+
+    /// Makes the driver look again.
+    fn wake_driver(&self);
+
     /// The driver is gone before the connection was over. Whoever waits for the machine waits no longer.
     fn abandon(self: &Arc<Self>);
 
+    /// Lets the machine do all it can.
+    fn turn(&self, actions: &mut Vec<Self::Action>) -> Interest {
+        self.shared().turn(self, actions)
+    }
+
+    /// Changes something about the machine from outside of its driver.
+    fn change<V>(&self, change: impl FnOnce(&mut Self::Machine, Instant) -> V) -> V {
+        let mut shared = self.shared();
+        let now = shared.hub.now();
+        let value = change(&mut shared.hub.machine, now);
+        let wake = shared.changed(self);
+        drop(shared);
+        if wake {
+            self.wake_driver();
+        }
+        value
+    }
+
     /// Reads what there is.
-    fn read(&self) -> Reading;
+    fn read(&self) -> Reading {
+        self.shared().read()
+    }
 
     /// Writes what the stream takes; `WouldBlock` if that is not all.
     fn flush(&self) -> io::Result<()> {

@@ -84,7 +84,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::drive::shared::Manners;
+    use crate::drive::shared::{Driven, Manners};
     use crate::handles::client::ClientSettings;
     use crate::{Command, Grace};
 

@@ -1,8 +1,6 @@
 //! Waiting on smol and async-std: by the reactor that the two share, or by the thread's own where it has one.
 
-use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -86,42 +84,9 @@ pub fn poll_io(
     }
 }
 
-/// A future that is ready at `instant`.
+/// A future that is ready at `instant`. Drivers set a timer once in many calls, so the shared reactor does for that.
 pub fn sleep_until(instant: Instant) -> BoxFuture<()> {
-    match own_thread::reactor() {
-        Some(reactor) => Box::pin(Sleep { instant, id: reactor.new_sleeper(), reactor, shared: None }),
-        None => Box::pin(async move {
-            Timer::at(instant).await;
-        }),
-    }
-}
-
-/// Sleeps by the own reactor for as long as there is one.
-struct Sleep {
-    instant: Instant,
-    id: u64,
-    reactor: Arc<OwnReactor>,
-    shared: Option<Timer>,
-}
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.instant <= Instant::now() {
-            return Poll::Ready(());
-        }
-        if self.shared.is_none() && self.reactor.sleep(self.instant, self.id, context).is_ok() {
-            return Poll::Pending;
-        }
-        let instant = self.instant;
-        let timer = self.shared.get_or_insert_with(|| Timer::at(instant));
-        pin!(timer).poll(context).map(drop)
-    }
-}
-
-impl Drop for Sleep {
-    fn drop(&mut self) {
-        self.reactor.forget_sleeper(self.instant, self.id);
-    }
+    Box::pin(async move {
+        Timer::at(instant).await;
+    })
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
+use windlass::{ConnId, Instant};
 
 #[cfg(feature = "http")]
 use super::network::Network;
@@ -111,7 +111,7 @@ impl<R: Runtime> Driver<R> {
             .and_then(|input| Ok(Stream { conn, input, output: R::watch(output, Direction::Write)? }));
         match watched {
             Ok(stream) => self.stream = Some(stream),
-            Err(error) => driven.core().conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string())),
+            Err(error) => driven.core().conn_failed(conn, &error),
         }
     }
 
@@ -136,9 +136,7 @@ impl<R: Runtime> Driver<R> {
                 match outcome {
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(error)) => {
-                        driven
-                            .core()
-                            .conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                        driven.core().conn_failed(stream.conn, &error);
                         progress = true;
                     }
                     Poll::Pending => {}

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant as StdInstant;
 
-use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
+use windlass::{ConnId, Instant};
 
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::drive::Interest;
@@ -158,7 +158,7 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
                 Ok(false) => return Poll::Pending,
                 Ok(true) => {}
                 Err(error) => {
-                    driven.core().conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                    driven.core().conn_failed(conn, &error);
                     watched = None;
                 }
             }

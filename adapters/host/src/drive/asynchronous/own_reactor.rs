@@ -1,14 +1,15 @@
 //! Waiting for the few streams of one thread's connections, by one call of the system for each wait.
 //!
-//! The reactor that smol and async-std share serves all threads of a process, and asks the system six times for what
-//! `poll` answers at once. It is used as soon as this one is closed, for streams beyond a few, since `poll` looks at
-//! every one of them each time, and by everything else in the program.
+//! The reactor that smol and async-std share serves all threads of a process. With it, a call of 64 bytes over stdio takes 21
+//! calls of the system at both ends together (strace), and with this one 6, which no runtime can do without; on one core
+//! that is 16 to 24 µs in place of 12 to 20. It is used as soon as this one is closed, for streams beyond a few, since
+//! `poll` looks at every one of them each time, for timers, and by everything else in the program.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Direction;
 use crate::io::{Pollable, Poller};
@@ -29,7 +30,6 @@ pub(super) struct OwnReactor {
 #[derive(Default)]
 struct State {
     sources: BTreeMap<u64, Source>,
-    sleepers: BTreeMap<(Instant, u64), Waker>,
     next_id: u64,
     /// Whether the thread was woken since it last waited, and whether it has to be interrupted for that.
     notified: bool,
@@ -86,30 +86,12 @@ impl OwnReactor {
         Ok(Poll::Pending)
     }
 
-    pub(super) fn new_sleeper(&self) -> u64 {
-        self.state().new_id()
-    }
-
-    /// Wakes the task at `instant`.
-    pub(super) fn sleep(&self, instant: Instant, id: u64, context: &Context<'_>) -> Result<(), Closed> {
-        let mut state = self.state();
-        if state.closed {
-            return Err(Closed);
-        }
-        state.sleepers.insert((instant, id), context.waker().clone());
-        Ok(())
-    }
-
-    pub(super) fn forget_sleeper(&self, instant: Instant, id: u64) {
-        self.state().sleepers.remove(&(instant, id));
-    }
-
-    /// Waits until this thread is woken, a stream is ready or a sleeper is due, and wakes the tasks concerned.
+    /// Waits until this thread is woken or a stream is ready, and wakes the tasks concerned.
     ///
     /// A wake-up is not lost: it is noted under the lock, and either seen here before the thread waits, or made by
     /// somebody who sees that it waits, and interrupts it.
     pub(super) fn wait(&self) {
-        let (watched, due, busy) = {
+        let (watched, busy) = {
             let mut state = self.state();
             let busy = std::mem::take(&mut state.notified);
             if busy && state.unseen < MOST_UNSEEN {
@@ -120,17 +102,16 @@ impl OwnReactor {
             state.waiting = !busy;
             let wanted = state.sources.iter().filter(|(_, source)| source.waker.is_some());
             let watched: Vec<_> = wanted.map(|(id, it)| (*id, it.stream.clone(), it.direction)).collect();
-            (watched, state.sleepers.first_key_value().map(|((instant, _), _)| *instant), busy)
+            (watched, busy)
         };
-        let at_most = due.map(|due| due.saturating_duration_since(Instant::now()));
-        let at_most = if busy { Some(Duration::ZERO) } else { at_most };
+        let at_most = busy.then_some(Duration::ZERO);
         let wanted = watched.iter().map(|(_, stream, direction)| (stream, (*direction).into()));
         let mut ready = Vec::new();
         if self.poller.wait(wanted, at_most, |at, _| ready.push(watched[at].0)).is_err() {
             // Whatever the system complains about is found out by those who read and write.
             ready.extend(watched.iter().map(|(id, ..)| *id));
         }
-        let wakers = self.state().found(ready, due.map(|_| Instant::now()));
+        let wakers = self.state().found(ready);
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -139,9 +120,8 @@ impl OwnReactor {
         let wakers = {
             let mut state = self.state();
             state.closed = true;
-            let sleepers = std::mem::take(&mut state.sleepers).into_values();
             let sources = std::mem::take(&mut state.sources).into_values();
-            sleepers.chain(sources.filter_map(|source| source.waker)).collect::<Vec<_>>()
+            sources.filter_map(|source| source.waker).collect::<Vec<_>>()
         };
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -157,8 +137,8 @@ impl State {
         self.next_id
     }
 
-    /// Notes what is ready and due; gives those who wait for it.
-    fn found(&mut self, ready: Vec<u64>, now: Option<Instant>) -> Vec<Waker> {
+    /// Notes what is ready; gives those who wait for it.
+    fn found(&mut self, ready: Vec<u64>) -> Vec<Waker> {
         self.waiting = false;
         self.notified = false;
         let mut wakers = Vec::new();
@@ -167,12 +147,6 @@ impl State {
                 source.ready = true;
                 wakers.extend(source.waker.take());
             }
-        }
-        while let Some(sleeper) = self.sleepers.first_entry() {
-            if now.is_none_or(|now| sleeper.key().0 > now) {
-                break;
-            }
-            wakers.push(sleeper.remove());
         }
         wakers
     }

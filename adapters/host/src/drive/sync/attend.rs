@@ -3,8 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use windlass::{ConnError, ConnErrorKind};
-
 #[cfg(feature = "http")]
 use super::network::Network;
 use super::{Direction, Drive, Ready};
@@ -72,7 +70,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
                 }
             }
             (Err(error), Some(stream)) => {
-                self.driven.conn_failed(stream.conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                self.driven.conn_failed(stream.conn, &error);
             }
             (Err(_), None) => {}
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
 
-use windlass::{ConnError, ConnErrorKind, ConnId};
+use windlass::ConnId;
 
 use super::{Direction, Ready, Watch};
 use crate::drive::shared::HasHub;
@@ -118,7 +118,7 @@ impl Network {
                 }
             };
             if let Err(error) = drive.watch_socket(number, socket.flatten().as_ref()) {
-                driven.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, error.to_string()));
+                driven.conn_failed(conn, &error);
                 unwatchable = true;
             }
         }

@@ -13,7 +13,7 @@ use windlass::{CloseReason, Json, RpcError};
 use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::{BoxFuture, Runtime, Wakeup};
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Manners, Turn, Turned};
 use crate::handles::canceller::{Cancellable, Cancels};
 use crate::handles::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,

@@ -40,7 +40,8 @@ impl CallStyle {
     }
 }
 
-/// The parts of a builder that are the same for every adapter.
+/// The parts of a builder that are the same for every adapter. They are no trait, which every program would have to import,
+/// and whose methods are not listed with those of the type.
 macro_rules! client_settings {
     () => {
         /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
@@ -127,50 +128,46 @@ macro_rules! client_settings {
 }
 pub(crate) use client_settings;
 
-/// The parts of a handle that are the same for every adapter.
+/// The parts of a handle that are the same for every adapter. No trait, as above.
 macro_rules! client_handle {
     () => {
         /// The same connection, with calls made through this handle waiting this long while nothing is heard of them:
         /// progress begins it anew. Zero sets no such limit, and the total one holds.
         #[must_use]
         pub fn with_idle_timeout(&self, timeout: std::time::Duration) -> Self {
-            let mut client = self.clone();
-            client.style.options.idle_timeout = Some(timeout);
-            client
+            self.styled(|style| style.options.idle_timeout = Some(timeout))
         }
 
         /// The same connection, with calls made through this handle taking at most this long in all, whatever progress
         /// says and however long the idle time-out is. Zero sets no such limit.
         #[must_use]
         pub fn with_total_timeout(&self, timeout: std::time::Duration) -> Self {
-            let mut client = self.clone();
-            client.style.options.total_timeout = Some(timeout);
-            client
+            self.styled(|style| style.options.total_timeout = Some(timeout))
         }
 
         /// The same connection, with progress on calls made through this handle reported to `handler`. It is called
         /// where the connection is driven: do not block in it.
         #[must_use]
         pub fn on_progress(&self, handler: impl Fn(windlass::model::ProgressParams) + Send + Sync + 'static) -> Self {
-            let mut client = self.clone();
-            client.style.on_progress(handler);
-            client
+            self.styled(|style| style.on_progress(handler))
         }
 
         /// The same connection, with other options for calls made through this handle.
         #[must_use]
         pub fn with_options(&self, options: windlass::client::CallOptions) -> Self {
-            let mut client = self.clone();
-            client.style.options = options;
-            client
+            self.styled(|style| style.options = options)
         }
 
         /// The same connection, with calls made through this handle given up when `canceller` is used, which any thread
         /// or task can do.
         #[must_use]
         pub fn with_cancel(&self, canceller: &$crate::Canceller) -> Self {
+            self.styled(|style| style.canceller = Some(canceller.clone()))
+        }
+
+        fn styled(&self, change: impl FnOnce(&mut $crate::handles::client::CallStyle)) -> Self {
             let mut client = self.clone();
-            client.style.canceller = Some(canceller.clone());
+            change(&mut client.style);
             client
         }
 
@@ -193,7 +190,7 @@ macro_rules! client_handle {
 }
 pub(crate) use client_handle;
 
-/// The parts of a subscription that are the same for every adapter.
+/// The parts of a subscription that are the same for every adapter. No trait, as above.
 macro_rules! subscription_handle {
     () => {
         /// What the server agreed to tell.
@@ -215,7 +212,7 @@ macro_rules! subscription_handle {
 }
 pub(crate) use subscription_handle;
 
-/// Follows all pages of a listing.
+/// Follows all pages of a listing. No function: it waits in the way of its handle, and entries have a name in each method.
 macro_rules! all_pages {
     ($client:expr, $method:ident, $entries:ident, $($await:tt)*) => {{
         let mut pages = $client.core.pages(&$client.style.options);

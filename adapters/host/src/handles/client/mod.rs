@@ -33,9 +33,11 @@ use windlass::{CloseReason, Json, RpcError, SendError};
 #[cfg(feature = "http")]
 use windlass::{ConnId, HttpFailure};
 
+#[cfg(feature = "http")]
+use crate::drive::Reading;
 use crate::drive::endpoint::Connector;
 use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
-use crate::drive::{Hub, Interest, Program, Reading};
+use crate::drive::{Hub, Program};
 #[cfg(feature = "http")]
 use crate::handles::challenge::Challenge;
 use crate::handles::completion::{ProgressHandler, Token};
@@ -229,15 +231,6 @@ impl ClientCore {
         core
     }
 
-    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
-        shared::lock(&self.shared)
-    }
-
-    /// Lets the machine do all it can.
-    pub(crate) fn turn(&self, actions: &mut Vec<ClientAction>) -> Interest {
-        self.shared().turn(self, actions)
-    }
-
     /// Does what needs no runtime; gives back what does.
     pub(crate) fn perform(self: &Arc<Self>, action: ClientAction) -> Option<(InputReply, Box<InputRequest>)> {
         match action {
@@ -263,23 +256,6 @@ impl ClientCore {
             ClientAction::Input(reply, request) => return Some((reply, request)),
         }
         None
-    }
-
-    /// Changes something about the machine from outside of its driver.
-    fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
-        let mut shared = self.shared();
-        let now = shared.hub.now();
-        let value = change(&mut shared.hub.machine, now);
-        self.changed(shared);
-        value
-    }
-
-    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
-        let wake = shared.changed(self);
-        drop(shared);
-        if wake {
-            (self.wake)();
-        }
     }
 
     /// Leads through the pages of a listing that begins now.
@@ -419,8 +395,12 @@ impl HasHub for ClientCore {
 }
 
 impl Driven for ClientCore {
-    fn read(&self) -> Reading {
-        self.shared().read()
+    fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
+        shared::lock(&self.shared)
+    }
+
+    fn wake_driver(&self) {
+        (self.wake)();
     }
 
     /// The driver is gone: every call completes, and the connection is over.

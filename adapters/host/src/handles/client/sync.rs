@@ -15,7 +15,7 @@ use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Manners, Turn, Turned};
 use crate::drive::sync::Drive;
 use crate::drive::sync::engine::Engine;
 use crate::drive::sync::pool::{HANDLER_THREADS, Pool};

@@ -18,7 +18,7 @@ use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::driver::drive_listening;
 use crate::drive::asynchronous::{Runtime, Wakeup};
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Manners, Turn, Turned};
 use crate::handles::completion::Slot;
 use crate::handles::server::context::{Context, ResourceRequest, arguments};
 use crate::handles::server::handler::{Handled, Handler};
@@ -348,6 +348,7 @@ where
     })
 }
 
+/// One for each kind. No function does: what a kind is invoked with, and what it gives, have types of their own.
 macro_rules! handlers {
     ($($function:ident($arguments:ident: $argument:ty) -> $result:ty;)+) => {
         $(fn $function<F, O>(handler: F) -> Handler

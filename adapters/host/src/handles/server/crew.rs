@@ -1,5 +1,7 @@
 //! The threads of a server. One reads, and runs handlers itself: most are done in less time than it takes to wake
-//! another thread.
+//! another thread. Were all of them run by the pool, a call of 64 bytes over stdio would take three calls of futex and a
+//! yield more (strace), 19 to 21 µs on one core in place of 10 to 15, and 16 callers would get a quarter to a third as
+//! many answers.
 //!
 //! A handler may take long all the same, and then requests and cancellations have to be read meanwhile. So there is a
 //! second thread on standby, which looks at the first once in a while and relieves it if it is still in the same
@@ -25,7 +27,7 @@ use std::time::{Duration, Instant};
 use windlass::server::{Invocation, ReplyTo};
 
 use super::habits::Habits;
-use crate::drive::shared::Driving;
+use crate::drive::shared::{Driven, Driving};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::pool::Pool;

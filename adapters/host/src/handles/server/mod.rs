@@ -31,9 +31,11 @@ use windlass::model::{Implementation, LoggingMessageParams};
 use windlass::server::{Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{RequestKey, SendError};
 
+#[cfg(feature = "http")]
+use crate::drive::Reading;
 use crate::drive::endpoint::Endpoint;
 use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
-use crate::drive::{Hub, Interest, Program, Reading};
+use crate::drive::{Hub, Program};
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
@@ -126,14 +128,6 @@ impl ServerCore {
         Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
     }
 
-    pub(crate) fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
-        shared::lock(&self.shared)
-    }
-
-    pub(crate) fn turn(&self, actions: &mut Vec<ServerAction>) -> Interest {
-        self.shared().turn(self, actions)
-    }
-
     /// Gives a handler's outcome to the machine.
     pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
         self.running().remove(&reply.key());
@@ -147,28 +141,6 @@ impl ServerCore {
         let now = shared.hub.now();
         shared.hub.machine.respond(reply, outcome, now);
         shared.changed_before_turn();
-    }
-
-    /// Changes something about the machine from outside of its driver.
-    pub(crate) fn change<V>(&self, change: impl FnOnce(&mut Machine, windlass::Instant) -> V) -> V {
-        let mut shared = self.shared();
-        let now = shared.hub.now();
-        let value = change(&mut shared.hub.machine, now);
-        self.changed(shared);
-        value
-    }
-
-    fn changed(&self, mut shared: MutexGuard<'_, Shared<Machine, Self>>) {
-        let wake = shared.changed(self);
-        drop(shared);
-        if wake {
-            (self.wake)();
-        }
-    }
-
-    /// Makes the driver look again.
-    pub(crate) fn wake_driver(&self) {
-        (self.wake)();
     }
 
     /// Waits until everything about the connection is over.
@@ -216,8 +188,12 @@ impl HasHub for ServerCore {
 }
 
 impl Driven for ServerCore {
-    fn read(&self) -> Reading {
-        self.shared().read()
+    fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
+        shared::lock(&self.shared)
+    }
+
+    fn wake_driver(&self) {
+        (self.wake)();
     }
 
     /// The driver is gone: handlers are told, every call completes, and the server is over.
@@ -323,7 +299,8 @@ impl Link for ServerCore {
     }
 }
 
-/// The parts of a server's builder that are the same for every adapter.
+/// The parts of a server's builder that are the same for every adapter. They are no trait, which every program would have to
+/// import, and whose methods are not listed with those of the type.
 macro_rules! server_settings {
     () => {
         /// Tells clients how the server wants to be used, for the model to read.
@@ -382,7 +359,7 @@ macro_rules! server_settings {
 }
 pub(crate) use server_settings;
 
-/// The handle of a running server, the same for every adapter.
+/// The handle of a running server, the same for every adapter. No trait, as above.
 macro_rules! server_handle {
     () => {
         /// How many legacy sessions there are over HTTP.

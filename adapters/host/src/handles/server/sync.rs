@@ -13,7 +13,7 @@ use windlass::server::{HandlerError, Reply};
 
 use super::crew::Crew;
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::Manners;
+use crate::drive::shared::{Driven, Manners};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::pool::HANDLER_THREADS;
@@ -29,12 +29,12 @@ use crate::{Error, ServeError};
 /// A running server. Clones are the same server.
 pub struct Server<D: Drive> {
     core: Arc<ServerCore>,
-    crew: Arc<Crew<D>>,
+    drive: std::marker::PhantomData<D>,
 }
 
 impl<D: Drive> Clone for Server<D> {
     fn clone(&self) -> Self {
-        Self { core: self.core.clone(), crew: self.crew.clone() }
+        Self { core: self.core.clone(), drive: std::marker::PhantomData }
     }
 }
 
@@ -243,19 +243,20 @@ impl<D: Drive> ServerBuilder<D> {
     ///
     /// When the system has no entropy, no descriptor or no thread to give.
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<D>> {
-        let server = self.set_up(endpoint)?;
-        let crew = server.crew.clone();
-        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
-        Ok(server)
+        self.launch(Clients::OnStream(endpoint), Post::new)
     }
 
-    fn set_up(self, endpoint: Endpoint) -> io::Result<Server<D>> {
+    fn launch(
+        self,
+        clients: Clients,
+        post: impl FnOnce(D, Arc<ServerCore>) -> Post<D, ServerCore>,
+    ) -> io::Result<Server<D>> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
-        let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::AlwaysWrite, wake)?;
-        let post = Post::new(drive, core.clone());
-        let crew = Crew::new(post, self.handler_threads);
-        Ok(Server { core, crew })
+        let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
+        let crew = Crew::new(post(drive, core.clone()), self.handler_threads);
+        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
+        Ok(Server { core, drive: std::marker::PhantomData })
     }
 
     /// Serves a stream until its client is done, and waits for that. A handler that does not end is not waited for.
@@ -275,21 +276,11 @@ impl<D: Drive> ServerBuilder<D> {
     /// When the system has no entropy, no descriptor or no thread to give.
     #[cfg(feature = "http")]
     pub fn start_http(self, listener: HttpListener) -> io::Result<Server<D>> {
-        let server = self.set_up_http(listener)?;
-        let crew = server.crew.clone();
-        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
-        Ok(server)
-    }
-
-    #[cfg(feature = "http")]
-    fn set_up_http(self, listener: HttpListener) -> io::Result<Server<D>> {
         let clients = self.settings.clients_of(&listener);
-        let drive = D::new()?;
-        let wake = Arc::new(drive.waker());
-        let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
-        let listener = listener.held_by(&core.ending());
-        let post = Post::listening(drive, core.clone(), listener);
-        Ok(Server { core, crew: Crew::new(post, self.handler_threads) })
+        self.launch(clients, |drive, core| {
+            let listener = listener.held_by(&core.ending());
+            Post::listening(drive, core, listener)
+        })
     }
 
     /// Serves HTTP until the server is closed, and waits for that.
@@ -339,6 +330,7 @@ where
     })
 }
 
+/// One for each kind. No function does: what a kind is invoked with, and what it gives, have types of their own.
 macro_rules! handlers {
     ($($function:ident($arguments:ident: $argument:ty) -> $result:ty;)+) => {
         $(fn $function<F>(handler: F) -> Handler
