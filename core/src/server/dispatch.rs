@@ -136,7 +136,11 @@ impl<T, H: Clone> Server<T, H> {
                 return Err(RpcError::method_not_found(method));
             }
         }
+        // What is asked for most comes first.
         match (method, caller) {
+            (CallTool::NAME, Some(caller)) => self.call_tool(key, params, caller, now),
+            (ReadResource::NAME, Some(caller)) => self.read_resource(key, params, caller, now),
+            (GetPrompt::NAME, Some(caller)) => self.get_prompt(key, params, caller, now),
             (Initialize::NAME, None) => self.initialize(key, read(raw)?, now),
             (Initialize::NAME, Some(_)) => Err(RpcError::invalid_request("the session is initialized already")),
             (Ping::NAME, _) => {
@@ -162,9 +166,6 @@ impl<T, H: Clone> Server<T, H> {
             (ListResources::NAME, Some(_)) => self.list_resources(key, params),
             (ListResourceTemplates::NAME, Some(_)) => self.list_resource_templates(key, params),
             (ListPrompts::NAME, Some(_)) => self.list_prompts(key, params),
-            (CallTool::NAME, Some(caller)) => self.call_tool(key, params, caller, now),
-            (ReadResource::NAME, Some(caller)) => self.read_resource(key, params, caller, now),
-            (GetPrompt::NAME, Some(caller)) => self.get_prompt(key, params, caller, now),
             (Complete::NAME, Some(caller)) => self.complete(key, read(raw)?, caller),
             (_, Some(caller)) => self.serve_method(key, method, params, caller),
             (_, None) => Err(RpcError::method_not_found(method)),

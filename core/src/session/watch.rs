@@ -168,10 +168,10 @@ impl<T, I> Session<T, I> {
 
     /// A request of the peer's was taken in.
     pub(crate) fn watch_request(&mut self, key: RequestKey, method: &str, params: Option<JsonText<'_>>) {
-        let id = self.request(key).map(|request| request.id.clone());
-        if let (Some(watch), Some(id)) = (&mut self.watch, id) {
+        let Some(watch) = &mut self.watch else { return };
+        if let Some(request) = self.incoming.get(&key) {
             let open = watch.open(method, params);
-            watch.incoming.insert(key, (id, open));
+            watch.incoming.insert(key, (request.id.clone(), open));
         }
     }
 }
