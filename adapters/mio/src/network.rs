@@ -11,7 +11,7 @@ use windlass::client::ClientConfig;
 use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
 use windlass::server::ServerConfig;
 use windlass_host::hub::Interest;
-use windlass_host::io::{self as system, Pollable};
+use windlass_host::io::{self as system, Pollable, Rung};
 use windlass_host::sync::{Direction, Hosted, Ready, Watch};
 use windlass_host::{Clock, HttpListener, HttpTarget};
 
@@ -32,10 +32,9 @@ impl<T> Source<HttpClient<T>> {
         clock: Clock,
         tokens: Range<usize>,
     ) -> io::Result<Self> {
-        let bell = system::Bell::new()?;
-        let rope = bell.clone();
-        let hosted = Hosted::client(config, target, clock, move || rope.ring());
-        Ok(Self::on_network(OnNetwork::new(hosted, Some(bell), tokens)?))
+        let (bell, rung) = system::Bell::new()?;
+        let hosted = Hosted::client(config, target, clock, move || bell.ring());
+        Ok(Self::on_network(OnNetwork::new(hosted, Some(rung), tokens)?))
     }
 }
 
@@ -108,15 +107,15 @@ pub(crate) struct OnNetwork<M> {
 
 /// What wakes the loop from another thread. A `Waker` of mio's may be the program's own, and a loop can have but one.
 struct Bell {
-    bell: system::Bell,
+    rung: Rung,
     token: Token,
     is_registered: bool,
     has_rung: bool,
 }
 
 impl<M: Machine> OnNetwork<M> {
-    fn new(hosted: Hosted<M>, bell: Option<system::Bell>, tokens: Range<usize>) -> io::Result<Self> {
-        let needed = hosted.most_sockets().saturating_add(usize::from(bell.is_some()));
+    fn new(hosted: Hosted<M>, rung: Option<Rung>, tokens: Range<usize>) -> io::Result<Self> {
+        let needed = hosted.most_sockets().saturating_add(usize::from(rung.is_some()));
         if tokens.len() < needed {
             let given = tokens.len();
             let why = format!(
@@ -126,7 +125,7 @@ impl<M: Machine> OnNetwork<M> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let first = tokens.start;
-        let bell = bell.map(|bell| Bell { bell, token: Token(first), is_registered: false, has_rung: false });
+        let bell = rung.map(|rung| Bell { rung, token: Token(first), is_registered: false, has_rung: false });
         let sockets = Sockets::new(first + usize::from(bell.is_some())..tokens.end);
         Ok(Self { hosted, sockets, bell })
     }
@@ -159,11 +158,11 @@ impl<M: Machine> OnNetwork<M> {
 impl Bell {
     fn listen(&mut self, registry: &Registry) -> io::Result<()> {
         if !self.is_registered {
-            register(registry, self.bell.pollable(), self.token, Readiness::READABLE)?;
+            register(registry, self.rung.pollable(), self.token, Readiness::READABLE)?;
             self.is_registered = true;
         }
         if std::mem::take(&mut self.has_rung) {
-            self.bell.hush();
+            self.rung.hush();
         }
         Ok(())
     }

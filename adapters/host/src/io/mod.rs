@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`Pollable`] | a byte stream that never blocks, and tells when it is [`Ready`] |
 //! | [`Poller`] | waits for several of them at once |
-//! | [`Bell`] | ends that wait from another thread |
+//! | [`Bell`], [`Rung`] | end that wait from another thread |
 //! | `Remote`, `Connect` | where a socket can lead, and how far it has got |
 //! | `Listener` | where clients connect |
 //!
@@ -25,7 +25,7 @@ pub(crate) use unix::Listener;
 #[cfg(all(unix, feature = "http", test))]
 pub(crate) use unix::listen;
 #[cfg(unix)]
-pub use unix::{Bell, Pollable, Poller};
+pub use unix::{Bell, Pollable, Poller, Rung};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

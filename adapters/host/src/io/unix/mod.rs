@@ -13,7 +13,7 @@ pub(crate) use listener::Listener;
 #[cfg(all(feature = "http", test))]
 pub(crate) use listener::listen;
 pub use pollable::Pollable;
-pub use poller::{Bell, Poller};
+pub use poller::{Bell, Poller, Rung};
 
 use std::io;
 

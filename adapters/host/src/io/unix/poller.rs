@@ -14,7 +14,10 @@ const FEW: usize = 3;
 
 /// Waits by `poll`, which is one call of the system for a wait, however many streams there are, but looks at each of them.
 #[derive(Debug)]
-pub struct Poller(Bell);
+pub struct Poller {
+    bell: Bell,
+    rung: Rung,
+}
 
 impl Poller {
     /// A way to wait.
@@ -23,12 +26,12 @@ impl Poller {
     ///
     /// When the system is out of descriptors.
     pub fn new() -> io::Result<Self> {
-        Bell::new().map(Self)
+        Bell::new().map(|(bell, rung)| Self { bell, rung })
     }
 
     /// What ends the waiting.
     pub fn bell(&self) -> &Bell {
-        &self.0
+        &self.bell
     }
 
     /// Waits until any stream is ready for what is wanted of it, until the bell is rung, or for as long as this. Tells
@@ -46,7 +49,7 @@ impl Poller {
         at_most: Option<Duration>,
         mut found: impl FnMut(usize, Ready),
     ) -> io::Result<()> {
-        let rung = || PollFd::new(self.0.pollable(), PollFlags::IN);
+        let rung = || PollFd::new(self.rung.pollable(), PollFlags::IN);
         let (mut few, mut count, mut many) = ([rung(), rung(), rung()], 1, Vec::new());
         let mut wanted = wanted.into_iter().fuse();
         for place in &mut few[1..] {
@@ -79,7 +82,7 @@ impl Poller {
             }
         }
         if !polled[0].revents().is_empty() {
-            self.0.hush();
+            self.rung.hush();
         }
         Ok(())
     }
@@ -101,36 +104,39 @@ fn answered(polled: &PollFd<'_>) -> Ready {
 
 /// Ends a wait from another thread. Clones are the same bell.
 #[derive(Clone, Debug)]
-pub struct Bell {
-    rung: Pollable,
-    rope: Pollable,
-}
+pub struct Bell(Pollable);
 
 impl Bell {
-    /// A bell that nobody waits for yet.
+    /// A bell, and what is waited for.
     ///
     /// # Errors
     ///
     /// When the system is out of descriptors.
-    pub fn new() -> io::Result<Self> {
-        let (rung, rope) = UnixStream::pair()?;
-        Ok(Self { rung: Pollable::new(rung)?, rope: Pollable::new(rope)? })
+    pub fn new() -> io::Result<(Self, Rung)> {
+        let (bell, rung) = UnixStream::pair()?;
+        Ok((Self(Pollable::new(bell)?), Rung(Pollable::new(rung)?)))
     }
 
     /// Whoever waits for it does not wait any longer, now or the next time.
     pub fn ring(&self) {
         // One that is full has been rung as well as one more byte would.
-        let _ = self.rope.write(&[1]);
+        let _ = self.0.write(&[1]);
     }
+}
 
+/// The other end of a bell.
+#[derive(Debug)]
+pub struct Rung(Pollable);
+
+impl Rung {
     /// What can be read once it has been rung.
     pub fn pollable(&self) -> &Pollable {
-        &self.rung
+        &self.0
     }
 
     /// Makes it silent, for the next time.
     pub fn hush(&self) {
         let mut rings = [0; 64];
-        while matches!(self.rung.read(&mut rings), Ok(64)) {}
+        while matches!(self.0.read(&mut rings), Ok(64)) {}
     }
 }
