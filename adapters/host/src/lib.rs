@@ -28,6 +28,8 @@ pub mod io;
 #[cfg(all(unix, feature = "http"))]
 mod net;
 pub mod process;
+#[cfg(feature = "tracing")]
+mod traces;
 mod wait;
 
 pub use clock::Clock;
@@ -62,4 +64,6 @@ pub use process::{
     spawn_error::SpawnError,
     stderr::StderrTail,
 };
+#[cfg(feature = "tracing")]
+pub use traces::Tracing;
 pub use wait::Ending;

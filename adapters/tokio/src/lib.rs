@@ -38,8 +38,10 @@ use windlass_host::io::Pollable;
 #[cfg(feature = "http")]
 pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 pub use windlass::server::HandlerError;
-pub use windlass::{CallError, CloseReason, Json, Limits, RpcError, SendError};
+pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
 pub use windlass::{client, model, server};
+#[cfg(feature = "tracing")]
+pub use windlass_host::Tracing;
 pub use windlass_host::{
     Canceller, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
 };

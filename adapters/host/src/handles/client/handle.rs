@@ -67,6 +67,13 @@ macro_rules! client_settings {
             self
         }
 
+        /// Tells `observer` of what happens on the connection: see [`Observer`](windlass::Observer).
+        #[must_use]
+        pub fn observer(mut self, observer: std::sync::Arc<impl windlass::Observer + 'static>) -> Self {
+            self.settings.config.observer = observer.into();
+            self
+        }
+
         /// Changes anything else about the client: timeouts, keep-alive, limits.
         #[must_use]
         pub fn configure(mut self, change: impl FnOnce(&mut windlass::client::ClientConfig)) -> Self {

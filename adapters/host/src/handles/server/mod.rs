@@ -310,6 +310,13 @@ macro_rules! server_settings {
             self
         }
 
+        /// Tells `observer` of what happens on the connection: see [`Observer`](windlass::Observer).
+        #[must_use]
+        pub fn observer(mut self, observer: std::sync::Arc<impl windlass::Observer + 'static>) -> Self {
+            self.settings.config.observer = observer.into();
+            self
+        }
+
         /// How to behave towards clients over HTTP: the path, who may call, how long to wait. It is suitable for the
         /// address that is listened on unless this is called.
         #[cfg(feature = "http")]
