@@ -11,7 +11,7 @@ use windlass::model::{
     ListRootsParams, Method, Ping, SamplingContentBlock, SamplingMessage, Tool,
 };
 use windlass::server::{Registry, ServerConfig, ServerEvent};
-use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Machine, Output, Seed, SendError};
+use windlass::{CallError, CloseReason, ConnError, ConnErrorKind, ConnId, Instant, Machine, Output, Seed, SendError};
 
 /// A server on one stream, and a client that is a text of the test.
 struct Desk {
@@ -280,6 +280,29 @@ fn any_server_does_what_its_kind_can() {
     http.close(Instant::ZERO);
     while !matches!(http.poll(), Output::Idle { .. }) {}
     assert!(http.is_over() && !http.takes_connections() && !http.reads(conn));
+}
+
+#[test]
+fn a_server_that_nobody_carries_on_is_over_and_says_why() {
+    let config = || ServerConfig::new(Implementation::new("any", "1"));
+    let seed = Seed::from_number(1);
+    let stdio = StdioServer::<u32, ()>::new(config(), Registry::new(), &seed, Instant::ZERO);
+    let http = HttpServer::new(config(), HttpServerConfig::on_loopback(), Registry::new(), &seed, Instant::ZERO);
+    for mut server in [AnyServer::from(stdio), AnyServer::from(http)] {
+        assert!(matches!(server.poll(), Output::Open { .. } | Output::Idle { .. }));
+        let why = ConnError::new(ConnErrorKind::Broken, "the runtime is gone");
+        server.abandon(why.clone(), Instant::ZERO);
+        let mut last = None;
+        loop {
+            match server.poll() {
+                Output::Event(ServerEvent::Closed(reason)) => last = Some(reason),
+                Output::Idle { .. } => break,
+                _ => {}
+            }
+        }
+        assert_eq!(last, Some(CloseReason::Transport(why)));
+        assert!(server.is_over());
+    }
 }
 
 #[test]
