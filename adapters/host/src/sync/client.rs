@@ -335,7 +335,7 @@ impl<D: Drive> ClientBuilder<D> {
     {
         let answer = move |request| Ok(InputResponse::Other(Json::of(&handler(params_of(request)?)?)?));
         self.inputs.methods.insert(method.into(), Arc::new(answer));
-        self.settings.config.methods.push(method.into());
+        self.settings.config.answer_method(method);
         self
     }
 
