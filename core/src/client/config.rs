@@ -1,7 +1,8 @@
 //! What a client is configured with, and what it learns of its server.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::limits::Limits;
@@ -41,13 +42,13 @@ pub struct ClientConfig {
     pub probe_timeout: Duration,
     /// Keep-alive pings, in the legacy era only: the modern one has none.
     pub keep_alive: Option<KeepAliveConfig>,
-    /// Requests of a legacy server's that the specification does not have and the program answers: they come as
-    /// [`InputRequest::Other`](crate::model::InputRequest::Other). All others are refused by the engine.
-    pub methods: Vec<String>,
     /// What the server may cost.
     pub limits: Limits,
     /// Who is told of what happens.
     pub observer: Observed,
+    /// Methods that the program answers. Few have any, and the others have no more than a place for them.
+    #[expect(clippy::box_collection, reason = "every client has a place for it, and hardly any uses it")]
+    pub(super) methods: Option<Box<BTreeSet<String>>>,
 }
 
 impl ClientConfig {
@@ -62,10 +63,16 @@ impl ClientConfig {
             handshake_timeout: Duration::from_secs(30),
             probe_timeout: Duration::from_secs(3),
             keep_alive: None,
-            methods: Vec::new(),
             limits: Limits::default(),
             observer: Observed::default(),
+            methods: None,
         }
+    }
+
+    /// The program answers requests of a legacy server's by this method, which the specification does not have: they come
+    /// as [`InputRequest::Other`](crate::model::InputRequest::Other). All others are refused by the engine.
+    pub fn answer_method(&mut self, method: &str) {
+        self.methods.get_or_insert_default().insert(method.into());
     }
 }
 

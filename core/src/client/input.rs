@@ -208,7 +208,8 @@ impl<T> Client<T> {
         let request =
             InputRequest::read(method, params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
         match &request {
-            InputRequest::Other { method, .. } if self.config.methods.contains(method) => {}
+            InputRequest::Other { method, .. }
+                if self.config.methods.as_ref().is_some_and(|own| own.contains(method)) => {}
             _ => check_declared(&request, &self.config.capabilities)?,
         }
         Ok(request)

@@ -187,7 +187,11 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Answers a request with a complete result.
     pub(super) fn answer<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R) {
-        let modern = self.is_modern(key);
+        self.answer_in_era(key, result, self.is_modern(key));
+    }
+
+    /// The same, where it is known how the request was asked.
+    pub(super) fn answer_in_era<R: Serialize + ?Sized>(&mut self, key: RequestKey, result: &R, modern: bool) {
         let splice = if modern {
             Splice { members: br#""resultType":"complete""#, meta: &self.offer.result_meta }
         } else {

@@ -240,22 +240,23 @@ impl<T, H: Clone> Server<T, H> {
         let ReplyTo(key) = reply;
         self.session.watch_at(now);
         let Some(version) = self.version_of(key) else { return };
+        let modern = version.era() == Era::Modern;
         match outcome {
             Ok(Reply::Tool(mut result)) => {
                 result.keep_within(version);
-                self.answer(key, &result);
+                self.answer_in_era(key, &result, modern);
             }
             Ok(Reply::Prompt(mut result)) => {
                 result.keep_within(version);
-                self.answer(key, &result);
+                self.answer_in_era(key, &result, modern);
             }
-            Ok(Reply::Completion(result)) => self.answer(key, &result),
+            Ok(Reply::Completion(result)) => self.answer_in_era(key, &result, modern),
             Ok(Reply::Method(result)) => self.answer_method(key, &result),
             Ok(Reply::Resource(mut result)) => {
                 result.ttl_ms.get_or_insert(self.ttl_ms());
                 result.cache_scope.get_or_insert(self.offer.config.cache_scope.clone());
                 result.keep_within(version);
-                self.answer(key, &result);
+                self.answer_in_era(key, &result, modern);
             }
             Ok(Reply::InputRequired(needs)) => self.input_required(key, needs, now),
             Err(error) if error.code == code::URL_ELICITATION_REQUIRED => self.pages_required(key, error, now),

@@ -224,7 +224,7 @@ impl Method for Tune {
 #[test]
 fn a_client_answers_methods_of_its_servers_own() {
     let mut config = legacy_config();
-    config.methods = vec![Tune::NAME.into()];
+    config.answer_method(Tune::NAME);
     let mut sim = windlass_sim::Sim::with_scripted_server(1, Weather::calm(), config);
     sim.settle();
     sim.server.say(&initialize_answer(1, "2025-11-25"));

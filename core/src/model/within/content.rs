@@ -11,7 +11,17 @@ use super::{ALL_CONTENT, Within};
 use crate::json::Json;
 
 impl Within for CallToolResult {
+    /// Most calls end here, and most have nothing to do.
+    #[inline]
     fn keep_within(&mut self, version: ProtocolVersion) {
+        if version < ALL_CONTENT || self.structured_content.is_some() {
+            self.leave_out(version);
+        }
+    }
+}
+
+impl CallToolResult {
+    fn leave_out(&mut self, version: ProtocolVersion) {
         if let Some(structured) = left_out(&mut self.structured_content, version) {
             say(&mut self.content, &structured);
         }

@@ -303,7 +303,7 @@ impl<R: Runtime> ClientBuilder<R> {
             }
         };
         self.inputs.methods.insert(method.into(), Arc::new(answer));
-        self.settings.config.methods.push(method.into());
+        self.settings.config.answer_method(method);
         self
     }
 

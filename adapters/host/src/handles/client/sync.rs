@@ -324,7 +324,7 @@ impl<D: Drive> ClientBuilder<D> {
         let name: Box<str> = method.into();
         let answer = move |params: Json| Ok(InputResponse::Other(Json::of(&handler(params_of(&name, &params)?)?)?));
         self.inputs.methods.insert(method.into(), Arc::new(answer));
-        self.settings.config.methods.push(method.into());
+        self.settings.config.answer_method(method);
         self
     }
 
