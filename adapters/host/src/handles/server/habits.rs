@@ -2,7 +2,7 @@
 //!
 //! Without it every one would be begun by the reader, which is relieved of it after a millisecond or two: 32 callers of a
 //! handler that takes 5 ms would get 730 to 830 answers a second in place of 1,000 to 1,850, and a quick call beside eight
-//! of those would wait for 4.5 ms, at the median, in place of 14 µs.
+//! of those would mostly wait for 4.5 ms in place of 14 µs.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
