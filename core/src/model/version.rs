@@ -144,11 +144,6 @@ impl ProtocolVersion {
         self >= Self::V2025_06_18
     }
 
-    /// Whether elicitations by URL have ids, and are told to be complete or to be required by them.
-    pub fn has_elicitation_ids(self) -> bool {
-        self == Self::V2025_11_25
-    }
-
     /// Whether descriptions come with icons.
     pub fn has_icons(self) -> bool {
         self >= Self::V2025_11_25
@@ -205,7 +200,7 @@ mod tests {
     #[test]
     fn what_each_revision_has() {
         type Row = (fn(ProtocolVersion) -> bool, [u8; 5]);
-        let table: [Row; 20] = [
+        let table: [Row; 19] = [
             (ProtocolVersion::allows_batches, [1, 1, 0, 0, 0]),
             (ProtocolVersion::requires_id_in_errors, [1, 1, 1, 0, 0]),
             (ProtocolVersion::has_completions_capability, [0, 1, 1, 1, 1]),
@@ -218,7 +213,6 @@ mod tests {
             (ProtocolVersion::has_titles, [0, 0, 1, 1, 1]),
             (ProtocolVersion::has_inner_meta, [0, 0, 1, 1, 1]),
             (ProtocolVersion::has_last_modified, [0, 0, 1, 1, 1]),
-            (ProtocolVersion::has_elicitation_ids, [0, 0, 0, 1, 0]),
             (ProtocolVersion::has_url_elicitation, [0, 0, 0, 1, 1]),
             (ProtocolVersion::has_icons, [0, 0, 0, 1, 1]),
             (ProtocolVersion::has_sampling_tools, [0, 0, 0, 1, 1]),

@@ -79,9 +79,7 @@ impl Within for SamplingContentBlock {
 
 impl Within for ElicitUrlParams {
     fn keep_within(&mut self, version: ProtocolVersion) {
-        if !version.has_elicitation_ids() {
-            self.elicitation_id = None;
-        }
+        // An id that the program gave stays in the modern era, which has none: there are clients that cannot do without one.
         if !version.has_core_tasks() {
             self.task = None;
         }
