@@ -16,9 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub(crate) use raw::RawText;
-#[cfg(feature = "http")]
-pub(crate) use scan::first_member;
-pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, members, members_from, pick};
+pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, first_member, members, members_from, pick};
 pub use text::JsonText;
 pub(crate) use text::excerpt;
 pub(crate) use write::write_json;

@@ -92,7 +92,6 @@ pub(crate) fn pick<'a, const N: usize>(
 }
 
 /// The first member of the object `text` that is called `wanted`. What comes behind it is not looked at.
-#[cfg(any(test, feature = "http"))]
 pub(crate) fn first_member<'a>(text: JsonText<'a>, wanted: &str) -> Option<JsonText<'a>> {
     let text = text.as_str();
     let scanner = Scanner { bytes: text.as_bytes(), levels: MOST_LEVELS };

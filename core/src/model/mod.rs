@@ -84,13 +84,15 @@ pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use meta::{Meta, RequestMeta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
+#[cfg(feature = "http")]
+pub(crate) use methods::Repeats;
 pub use methods::{
     CallTool, Cancelled, Complete, CreateMessage, Discover, Elicit, ElicitationComplete, GetPrompt, Initialize,
     Initialized, ListPrompts, ListResourceTemplates, ListResources, ListRoots, ListTools, Listen, LoggingMessage, Ping,
     Progress, PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated, RootsListChanged, SetLevel,
     Subscribe, SubscriptionsAcknowledged, ToolListChanged, Unsubscribe,
 };
-pub(crate) use methods::{Capability, MethodInfo, Repeats, Side};
+pub(crate) use methods::{Capability, MethodInfo, Side};
 pub use pagination::{Cursor, PaginatedParams};
 pub use path::{UnsafePath, relative_path};
 pub use progress::{ProgressParams, ProgressToken};

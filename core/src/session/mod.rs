@@ -14,7 +14,9 @@ pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
 pub use keep_alive::KeepAliveConfig;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
-pub(crate) use outbox::{Kind, Label, LinkKind, MethodName, Outbox, Outgoing};
+pub(crate) use outbox::{Kind, LinkKind, Outbox, Outgoing};
+#[cfg(any(test, feature = "http"))]
+pub(crate) use outbox::{Label, MethodName};
 pub(crate) use outgoing::{Pending, Timing};
 
 use alloc::boxed::Box;
