@@ -174,9 +174,10 @@ setters!(ElicitUrlParams {
 impl RpcError {
     /// The user has to visit these pages before the request can be served; the client makes it again afterwards.
     ///
-    /// Pages are named by their ids in [`ElicitationComplete`], by their URLs if they were given none. A server says this
-    /// by [`code::URL_ELICITATION_REQUIRED`] to clients of 2025-11-25, and asks for the visits as a handler does that
-    /// needs input where that is the way, in 2026-07-28. Clients that cannot be sent anywhere are told so.
+    /// Pages are named by their ids in [`ElicitationComplete`](crate::model::ElicitationComplete), by their URLs if they were
+    /// given none. A server says this by [`code::URL_ELICITATION_REQUIRED`] to clients of 2025-11-25, and asks for the visits
+    /// as a handler does that needs input where that is the way, in 2026-07-28. Clients that cannot be sent anywhere are
+    /// told so.
     ///
     /// ```
     /// use windlass::RpcError;
