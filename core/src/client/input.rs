@@ -13,7 +13,7 @@ use core::time::Duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::negotiate::Phase;
-use super::{Call, CallId, Client, ClientEvent, Queued, Step, UserCall};
+use super::{Call, CallId, Client, Event, UserCall};
 use crate::error::CallError;
 use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
@@ -169,7 +169,7 @@ impl<T> Gathering<T> {
 
 impl<T> Client<T> {
     /// A request of the server's.
-    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<JsonText<'a>>) -> Option<Step<'a, T>> {
+    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<JsonText<'a>>) -> Option<Event<'a, T, JsonText<'a>>> {
         if self.is_modern() {
             // A modern client may not answer, so there is nothing to do but to notice.
             self.session.count(|counters| counters.malformed += 1);
@@ -194,7 +194,7 @@ impl<T> Client<T> {
         match self.session.begin(&id, key) {
             Ok(request_key) => {
                 let reply = InputReply { key, route: Route::Request(request_key), form: form_of(&request) };
-                Some(Step::Event(ClientEvent::Input { reply, request: Box::new(request) }))
+                Some(Event::Input { reply, request: Box::new(request) })
             }
             Err(refused) => {
                 self.session.refuse(Some(&id), false, &refused.error());
@@ -266,7 +266,7 @@ impl<T> Client<T> {
             let route = Route::Round { call, name: name.clone() };
             let reply = InputReply { key, route, form: form_of(&request) };
             missing.insert(name, key);
-            self.queue.push_back(Queued::Input { reply, request: Box::new(request) });
+            self.queue.push_back(Event::Input { reply, request: Box::new(request) });
         }
         let ready = missing.is_empty();
         let request_state = needed.request_state;
@@ -298,7 +298,7 @@ impl<T> Client<T> {
                 // There is no way to tell a modern server that an input failed: the call is not made again.
                 let Some(mut gathering) = self.gathering.remove(&call) else { return };
                 gathering.missing.remove(&name);
-                self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+                self.queue.extend(gathering.open_inputs().map(Event::InputCancelled));
                 self.fail(call, gathering.into_token(), CallError::InputFailed(error));
             }
         }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Call, CallId, CallOptions, Client, Queued, ServerNotification, Update, UserCall};
+use super::{Call, CallId, CallOptions, Client, Event, ServerNotification, UserCall};
 use crate::error::{CallError, Refused, SendError};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
@@ -104,7 +104,7 @@ impl<T> Client<T> {
     /// Reports that a legacy subscription has begun, once the server has confirmed all of it.
     fn confirm(&mut self, call: CallId) {
         if let Some(listen) = self.legacy_listens.get(&call).filter(|listen| listen.unconfirmed == 0) {
-            self.queue.push_back(Queued::Update { call, update: Update::Subscribed(listen.filter.clone()) });
+            self.queue.push_back(Event::Subscribed { call, filter: listen.filter.clone() });
         }
     }
 
@@ -195,8 +195,8 @@ impl<T> Client<T> {
             .map(|(&call, _)| call)
             .collect();
         for &call in &calls {
-            let (method, params) = (method.to_string(), params.map(Json::from));
-            self.queue.push_back(Queued::Told { call, method, params });
+            let (method, params) = (method.to_string().into(), params.map(Json::from));
+            self.queue.push_back(Event::Notification { call: Some(call), method, params });
         }
         !calls.is_empty()
     }
@@ -222,7 +222,7 @@ impl<T> Client<T> {
         let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
         if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
             self.session.lift_deadline(call.0);
-            self.queue.push_back(Queued::Update { call, update: Update::Subscribed(params.notifications) });
+            self.queue.push_back(Event::Subscribed { call, filter: params.notifications });
         }
     }
 
@@ -231,7 +231,7 @@ impl<T> Client<T> {
         let Some(id) = cancelled.request_id else { return };
         if !self.is_modern() {
             if let Some((_, input)) = self.session.cancelled(&id) {
-                self.queue.push_back(Queued::InputCancelled(input));
+                self.queue.push_back(Event::InputCancelled(input));
             }
             return;
         }
@@ -239,7 +239,7 @@ impl<T> Client<T> {
         if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(call.0) {
             self.close_stream_of(call.0);
             let outcome = Ok(Json::empty_object());
-            self.queue.push_back(Queued::Done { call, token: user.token, outcome });
+            self.queue.push_back(Event::Completed { call, token: user.token, outcome });
         }
     }
 }

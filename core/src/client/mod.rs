@@ -15,7 +15,7 @@ mod methods;
 mod negotiate;
 mod notification;
 mod pages;
-mod queued;
+mod queue;
 mod renewal;
 
 use alloc::boxed::Box;
@@ -36,7 +36,7 @@ use listen::LegacyListen;
 use negotiate::Phase;
 pub use notification::ServerNotification;
 pub use pages::{PageError, PageLimits, Pages};
-pub(crate) use queued::{Queued, Step};
+pub(crate) use queue::Event;
 
 pub use crate::call::{CallId, CallOptions};
 use crate::error::{CallError, CloseReason, Refused, SendError};
@@ -63,7 +63,7 @@ pub(crate) struct Client<T> {
     /// The members that every modern request carries in its `_meta`, as text.
     request_meta: Box<[u8]>,
     log_level: Option<LoggingLevel>,
-    queue: VecDeque<Queued<T>>,
+    queue: VecDeque<Event<'static, T, Json>>,
     /// The number of the open request of each call that is in a later round; first rounds have the call's own.
     rounds: BTreeMap<CallId, i64>,
     gathering: BTreeMap<CallId, Gathering<T>>,
@@ -340,7 +340,7 @@ impl<T> Client<T> {
     /// A call that needs no request.
     fn complete_at_once(&mut self, token: T, result: Json) -> CallId {
         let call = CallId(self.session.take_number());
-        self.queue.push_back(Queued::Done { call, token, outcome: Ok(result) });
+        self.queue.push_back(Event::Completed { call, token, outcome: Ok(result) });
         call
     }
 
@@ -349,7 +349,7 @@ impl<T> Client<T> {
     pub(crate) fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
         self.session.watch_at(now);
         if let Some(gathering) = self.gathering.remove(&call) {
-            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.queue.extend(gathering.open_inputs().map(Event::InputCancelled));
             self.fail(call, gathering.into_token(), CallError::Cancelled);
             return;
         }
@@ -376,7 +376,7 @@ impl<T> Client<T> {
     }
 
     /// One message of the server's.
-    pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<Step<'a, T>> {
+    pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<Event<'a, T, JsonText<'a>>> {
         self.session.watch_at(now);
         match message {
             Message::Response { id: Some(id), outcome } => {
@@ -418,7 +418,7 @@ impl<T> Client<T> {
         outcome: Result<JsonText<'a>, RpcError>,
         waited: Duration,
         now: Instant,
-    ) -> Option<Step<'a, T>> {
+    ) -> Option<Event<'a, T, JsonText<'a>>> {
         self.rounds.remove(&user.call);
         let result = match outcome {
             Ok(result) => result,
@@ -461,7 +461,7 @@ impl<T> Client<T> {
                 None => self.invalid_answer(id, malformed.to_string(), now),
             }
         }
-        self.queue.push_back(Queued::Malformed(malformed));
+        self.queue.push_back(Event::Malformed(malformed));
     }
 
     fn invalid_answer(&mut self, id: &Id, detail: String, now: Instant) {
@@ -558,13 +558,13 @@ impl<T> Client<T> {
             self.fail(user.call, user.token, CallError::Closed(reason.clone()));
         }
         for (call, gathering) in core::mem::take(&mut self.gathering) {
-            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.queue.extend(gathering.open_inputs().map(Event::InputCancelled));
             self.fail(call, gathering.into_token(), CallError::Closed(reason.clone()));
         }
         for (call, listen) in core::mem::take(&mut self.legacy_listens) {
             self.fail(call, listen.into_token(), CallError::Closed(reason.clone()));
         }
-        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
+        self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
     }
 
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
@@ -594,8 +594,8 @@ impl<T> Client<T> {
     }
 }
 
-fn completed<T>(user: UserCall<T>, outcome: Result<JsonText<'_>, CallError>) -> Step<'_, T> {
-    Step::Event(ClientEvent::Completed { call: user.call, token: user.token, outcome })
+fn completed<T>(user: UserCall<T>, outcome: Result<JsonText<'_>, CallError>) -> Event<'_, T, JsonText<'_>> {
+    Event::Completed { call: user.call, token: user.token, outcome }
 }
 
 /// The type of a modern result. Servers write it first, and most results are complete, so most are told at a glance.

@@ -22,7 +22,7 @@ use core::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Call, Client, Negotiation, Peer, Queued};
+use super::{Call, Client, Negotiation, Peer, Event};
 use crate::error::{CloseReason, NegotiationError};
 use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
@@ -294,7 +294,7 @@ impl<T> Client<T> {
         }
         match before.filter(|_| core::mem::take(&mut self.renewing)) {
             Some(before) => self.renewed(&before, peer, now),
-            None => self.queue.push_back(Queued::Ready(peer)),
+            None => self.queue.push_back(Event::Ready(peer)),
         }
     }
 }

@@ -5,8 +5,7 @@ use alloc::string::String;
 
 use serde::Deserialize;
 
-use super::{Call, CallId, Client, Step, Update};
-use crate::client::ClientEvent;
+use super::{Call, CallId, Client, Event};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::Id;
 use crate::model::{
@@ -87,7 +86,7 @@ impl<T> Client<T> {
         method: Cow<'a, str>,
         params: Option<JsonText<'a>>,
         now: Instant,
-    ) -> Option<Step<'a, T>> {
+    ) -> Option<Event<'a, T, JsonText<'a>>> {
         match &*method {
             "notifications/progress" => return self.progress(params?, now),
             "notifications/cancelled" => {
@@ -103,16 +102,16 @@ impl<T> Client<T> {
             _ => self.cache.invalidate(&method, params),
         }
         if let Some(call) = params.and_then(|params| self.subscription_of(params)) {
-            return Some(Step::Update { call, update: Update::Notification { method, params } });
+            return Some(Event::Notification { call: Some(call), method, params });
         }
         if self.tell_legacy_listens(&method, params) {
             return None;
         }
-        Some(Step::Event(ClientEvent::Notification { method, params }))
+        Some(Event::Notification { call: None, method, params })
     }
 
     /// Progress keeps a call alive and is passed on, unless it is for nothing that is open.
-    fn progress<'a>(&mut self, params: JsonText<'a>, now: Instant) -> Option<Step<'a, T>> {
+    fn progress<'a>(&mut self, params: JsonText<'a>, now: Instant) -> Option<Event<'a, T, JsonText<'a>>> {
         let (call, progress) = progress_of(params).unwrap_or((CallId(0), 0.0));
         let number = self.rounds.get(&call).copied().unwrap_or(call.0);
         match self.session.token_mut(number) {
@@ -123,6 +122,6 @@ impl<T> Client<T> {
             }
         }
         self.session.extend(number, now);
-        Some(Step::Update { call, update: Update::Progress(params) })
+        Some(Event::Progress { call, params })
     }
 }

@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::cache::Cache;
 use super::negotiate::{Phase, is_modern_error, supported_by};
-use super::{Call, CallOptions, Client, Peer, Queued, gate};
+use super::{Call, CallOptions, Client, Peer, Event, gate};
 use crate::error::CallError;
 use crate::json::{JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code};
@@ -25,7 +25,7 @@ impl<T> Client<T> {
         let Some(peer) = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready)) else { return false };
         self.renewing = true;
         // What the server asked in the old session it does not remember having asked.
-        self.queue.extend(self.session.forget_requests().into_iter().map(Queued::InputCancelled));
+        self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
         match peer.version.era() {
             Era::Modern => self.probe(peer.version, 1, now),
             Era::Legacy => self.initialize(peer.version, now),
@@ -86,7 +86,7 @@ impl<T> Client<T> {
         }
         self.cache = Cache::default();
         for (call, gathering) in core::mem::take(&mut self.gathering) {
-            self.queue.extend(gathering.open_inputs().map(Queued::InputCancelled));
+            self.queue.extend(gathering.open_inputs().map(Event::InputCancelled));
             self.fail(call, gathering.into_token(), CallError::SessionLost);
         }
         if era == Era::Modern {
@@ -97,7 +97,7 @@ impl<T> Client<T> {
         } else {
             self.resubscribe(now);
         }
-        self.queue.push_back(Queued::Renewed(peer));
+        self.queue.push_back(Event::Renewed(peer));
     }
 
     /// A request of the program's that was written for another revision, as the one of now wants it. None if it has no

@@ -8,7 +8,7 @@
 //! exchanges   Exchanges: the role on exchanges, whoever makes them
 //!  sending    from messages to exchanges, in the right order
 //!  receiving  from responses to messages
-//!  lending    from messages to events that borrow
+//!  events     events that borrow, until they are given out
 //!  redirects  where the endpoint is, and where it has moved
 //!  failing    from failures to what they mean: another era, another session, another try
 //!  renewing   beginning anew with a server that has
@@ -21,10 +21,10 @@ mod carrier;
 mod closing;
 mod config;
 mod connection;
+mod events;
 mod exchange;
 mod exchanges;
 mod failing;
-mod lending;
 mod machine;
 mod one_shot;
 mod pool;

@@ -2,7 +2,7 @@
 
 use super::super::stream::{Control, Incoming, Stream};
 use crate::buffer::ReadBuffer;
-use crate::client::{Client, ClientConfig, ClientEvent, Step};
+use crate::client::{Client, ClientConfig, ClientEvent};
 use crate::error::CloseReason;
 use crate::json::Json;
 use crate::machine::{Machine, Output, Sealed, Target};
@@ -32,9 +32,9 @@ pub struct StdioClient<T> {
     now: Instant,
     /// Whether the server is being tried a second time, as a legacy one.
     second: bool,
-    told_closed: bool,
+    reported_closed: bool,
     /// What the last event borrows from.
-    lent: Option<Json>,
+    borrowed: Option<Json>,
 }
 
 impl<T> StdioClient<T> {
@@ -45,8 +45,8 @@ impl<T> StdioClient<T> {
             client: Client::new(config, LinkKind::Stream),
             now,
             second: false,
-            told_closed: false,
-            lent: None,
+            reported_closed: false,
+            borrowed: None,
         }
     }
 
@@ -79,15 +79,15 @@ impl<T> Machine for StdioClient<T> {
     moves_bytes!(client);
 
     fn is_over(&self) -> bool {
-        self.told_closed
+        self.reported_closed
     }
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
-        let Self { client, stream: Stream { inbox, reader, life }, now, second, told_closed, lent } = self;
+        let Self { client, stream: Stream { inbox, reader, life }, now, second, reported_closed, borrowed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
-        *lent = None;
+        *borrowed = None;
         client.close_if_unread();
-        let step = loop {
+        let event = loop {
             if client.closed().is_some() {
                 life.close(now);
             }
@@ -106,16 +106,16 @@ impl<T> Machine for StdioClient<T> {
                 }
                 None => {}
             }
-            if let Some(queued) = client.next_queued() {
-                break queued.lend(lent);
+            if let Some(event) = client.next_event() {
+                break event.hold(|json| borrowed.insert(json).as_text());
             }
             let batches = client.peer().is_some_and(|peer| peer.version.allows_batches());
             let incoming = if life.is_open() { reader.next(inbox, client.limits(), batches) } else { None };
             match incoming {
                 Some(Incoming::Message(message, bytes)) => {
                     client.observe_incoming(&message, bytes);
-                    if let Some(step) = client.handle(message, now) {
-                        break step;
+                    if let Some(event) = client.handle(message, now) {
+                        break event;
                     }
                 }
                 Some(Incoming::Malformed(malformed)) => client.malformed(malformed, now),
@@ -129,8 +129,8 @@ impl<T> Machine for StdioClient<T> {
                 }
                 None => {
                     return match client.closed() {
-                        Some(reason) if life.is_closed() && !*told_closed => {
-                            *told_closed = true;
+                        Some(reason) if life.is_closed() && !*reported_closed => {
+                            *reported_closed = true;
                             Output::Event(ClientEvent::Closed(reason.clone()))
                         }
                         _ => Output::Idle { deadline: earliest(life.deadline(), client.deadline()) },
@@ -138,13 +138,10 @@ impl<T> Machine for StdioClient<T> {
                 }
             }
         };
-        match step {
-            Step::Event(event) => Output::Event(event),
-            Step::Update { call, update } => match client.token(call) {
-                Some(token) => Output::Event(ClientEvent::Update { call, token, update }),
-                // The call ended between the update and now: there is nobody to tell.
-                None => Output::Idle { deadline: Some(now) },
-            },
+        match event.for_program(client) {
+            Some(event) => Output::Event(event),
+            // The call that it was for is over by now.
+            None => Output::Idle { deadline: Some(now) },
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::Exchanges;
-use super::lending::Prepared;
 use super::request::{self, Common};
 use super::sending::Gate;
 use super::streams::Transport;
+use crate::client::Event;
 use crate::error::CloseReason;
 use crate::time::Instant;
 
@@ -52,7 +52,7 @@ impl<T> Exchanges<T> {
             Closing::Done => {
                 self.closing = Closing::Told;
                 if let Some(reason) = self.client.closed().cloned() {
-                    self.prepare(Prepared::Closed(reason));
+                    self.prepare(Event::Closed(reason));
                 }
             }
         }

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
+use super::events::Held;
 use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
-use super::lending::Prepared;
 use super::redirects::Moved;
 use super::renewing::Suspect;
 use super::request::HttpRequest;
@@ -19,7 +19,7 @@ use super::sending::{Gate, Mismatch, Parked};
 use super::streams::{Fallback, Transport};
 use super::tools::KnownTools;
 use super::turns::Turns;
-use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
+use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, Event};
 use crate::codec::http1::Headers;
 use crate::entropy::Entropy;
 use crate::error::{CloseReason, ConnError, Refused};
@@ -40,7 +40,7 @@ use crate::time::{Instant, earliest};
 ///
 /// ```
 /// use windlass::Instant;
-/// use windlass::client::{ClientConfig, ClientEvent};
+/// use windlass::client::{ClientConfig, ClientEvent, Event};
 /// use windlass::codec::http1::Headers;
 /// use windlass::link::http::{Exchanges, ExchangeOutput, HttpClientConfig};
 /// use windlass::model::Implementation;
@@ -96,8 +96,10 @@ pub struct Exchanges<T> {
     started: bool,
     /// Whether to close when the only call is over.
     pub(super) only_call: bool,
-    pub(super) prepared: Option<Prepared<T>>,
-    pub(super) lent: Option<Json>,
+    /// What is given out next.
+    pub(super) event: Option<Event<'static, T, Held>>,
+    /// What the last event borrows from, if it had JSON of its own.
+    pub(super) borrowed: Option<Json>,
 }
 
 /// What [`Exchanges::poll`] wants next.
@@ -158,8 +160,8 @@ impl<T> Exchanges<T> {
             closing: Closing::No,
             started: false,
             only_call: false,
-            prepared: None,
-            lent: None,
+            event: None,
+            borrowed: None,
         }
     }
 
@@ -225,7 +227,7 @@ impl<T> Exchanges<T> {
             && self.mismatches.is_empty()
             && matches!(self.gate, Gate::Open)
             && self.controls.is_empty()
-            && self.prepared.is_none()
+            && self.event.is_none()
             && self.exchanges.iter().all(|(_, exchange)| standing(exchange))
     }
 
@@ -305,11 +307,11 @@ impl<T> Exchanges<T> {
             if !self.advance() {
                 return ExchangeOutput::Idle { deadline: self.deadline() };
             }
-            if self.prepared.is_some() {
+            if self.event.is_some() {
                 break;
             }
         }
-        match self.event() {
+        match self.take_event() {
             Some(event) => ExchangeOutput::Event(event),
             // The call ended between the update and now: there is nobody to tell.
             None => ExchangeOutput::Idle { deadline: Some(Instant::ZERO) },
@@ -338,7 +340,7 @@ impl<T> Exchanges<T> {
     /// Goes on until there is an event, something to do about exchanges, or nothing to do. Returns whether there is
     /// something.
     pub(super) fn advance(&mut self) -> bool {
-        self.lent = None;
+        self.borrowed = None;
         if !core::mem::replace(&mut self.started, true) && self.client.closed().is_none() {
             self.client.start(self.now);
         }
@@ -347,11 +349,11 @@ impl<T> Exchanges<T> {
             while let Some(number) = self.client.next_given_up() {
                 self.call_given_up(number);
             }
-            if self.prepared.is_some() || !self.controls.is_empty() {
+            if self.event.is_some() || !self.controls.is_empty() {
                 return true;
             }
-            if let Some(queued) = self.client.next_queued() {
-                self.prepare(Prepared::Queued(queued));
+            if let Some(event) = self.client.next_event() {
+                self.prepare(event.hold(Held::Own));
                 continue;
             }
             self.client.close_if_unread();

@@ -8,8 +8,9 @@ use super::exchange::{Asked, Ending, Exchange, Purpose, Stage, is_passing};
 use super::exchanges::{Control, Exchanges};
 use super::request;
 use super::streams::Transport;
-use crate::client::{ChallengeReply, Client, Queued};
+use crate::client::{ChallengeReply, Client, Event};
 use crate::error::{CallError, HttpFailure};
+use crate::json::Json;
 use crate::jsonrpc::{Message, Parsed, RpcError, parse};
 use crate::model::{Era, Initialize};
 
@@ -39,7 +40,7 @@ impl<T> Exchanges<T> {
             }
             Purpose::Message { announces } => {
                 if let Some(error) = error_of(&exchange) {
-                    self.client.report(Queued::NotDelivered(error));
+                    self.client.report(Event::NotDelivered(error));
                 }
                 if announces {
                     self.announced();
@@ -150,8 +151,8 @@ impl<T> Exchanges<T> {
     /// Completes a request with an error of the server's.
     pub(super) fn answer_with(&mut self, number: i64, error: RpcError) {
         let message = Message::Response { id: Some(number.into()), outcome: Err(error) };
-        if let Some(step) = self.client.handle(message, self.now) {
-            self.prepare_owned(step);
+        if let Some(event) = self.client.handle(message, self.now) {
+            self.client.report(event.hold(Json::from));
         }
     }
 
@@ -258,7 +259,7 @@ impl<T> Exchanges<T> {
             self.client.postpone(number, until);
         }
         self.set_deadline(id, Some(until));
-        self.client.report(Queued::Challenged { reply: ChallengeReply { exchange: id }, challenge });
+        self.client.report(Event::Challenged { reply: ChallengeReply { exchange: id }, challenge });
         true
     }
 
@@ -328,7 +329,7 @@ impl<T> Exchanges<T> {
                 self.drop_exchange(id);
                 if !answered {
                     let after = self.http.message_timeout;
-                    self.client.report(Queued::NotDelivered(CallError::TimedOut { after }));
+                    self.client.report(Event::NotDelivered(CallError::TimedOut { after }));
                 }
                 if announces {
                     self.announced();

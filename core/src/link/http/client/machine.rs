@@ -208,7 +208,7 @@ impl<T> Machine for HttpClient<T> {
                 None => {}
             }
             if self.exchanges.has_event() {
-                return match self.exchanges.event() {
+                return match self.exchanges.take_event() {
                     Some(event) => Output::Event(event),
                     None => Output::Idle { deadline: Some(self.now) },
                 };

@@ -6,14 +6,14 @@ use core::ops::Range;
 use core::time::Duration;
 
 use super::body::{Form, Item};
+use super::events::{Held, Place};
 use super::exchange::{self, Asked, Exchange, Purpose, Stage};
 use super::exchanges::Exchanges;
-use super::lending::{Place, prepared};
 use super::request;
 use super::sending::{Gate, Mismatch};
 use super::streams::Transport;
 use super::tools::Listing;
-use crate::client::Queued;
+use crate::client::Event;
 use crate::codec::http1::Headers;
 use crate::error::CallError;
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse};
@@ -200,9 +200,9 @@ impl<T> Exchanges<T> {
             }
         }
         exchange.body.telling = true;
-        let step = self.client.handle(message, self.now);
-        if let Some(prepared) = step.map(|step| prepared(step, id, texts)) {
-            self.prepare(prepared);
+        if let Some(event) = self.client.handle(message, self.now) {
+            let event = event.hold(|text| Held::In(Place::of(text, id, texts)));
+            self.prepare(event);
         }
         if let Some(number) = answered {
             self.answered(id);
@@ -238,7 +238,7 @@ impl<T> Exchanges<T> {
             *place = start..exchange.body.texts.len();
         }
         for (name, reason) in core::mem::take(&mut listing.left_out) {
-            self.client.report(Queued::ToolLeftOut { name, reason });
+            self.client.report(Event::ToolLeftOut { name, reason });
         }
         Some(listing)
     }
