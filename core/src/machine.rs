@@ -45,6 +45,8 @@ pub enum Target {
     Peer,
     /// A server of HTTP. Each stream that is asked for is one more, beside those that are open.
     Http(HttpTarget),
+    /// A request of HTTP as a whole, to be made by another library, if a client was told that there is one.
+    Exchange,
 }
 
 /// Where a server of HTTP is.

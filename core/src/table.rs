@@ -12,6 +12,12 @@ pub(crate) struct Table<K, V> {
     entries: VecDeque<(K, V)>,
 }
 
+impl<K: Ord, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<K: Ord, V> Table<K, V> {
     pub(crate) const fn new() -> Self {
         Self { entries: VecDeque::new() }

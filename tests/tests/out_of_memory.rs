@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{
-    ExchangeId, ExchangeOutput, Exchanges, HttpClient, HttpClientConfig, HttpServer, HttpServerConfig,
-};
+use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges, HttpServer, HttpServerConfig};
 use windlass::link::stdio::{StdioClient, StdioServer};
 use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, Tool};
 use windlass::server::{Registry, ServerConfig, ServerEvent};
@@ -76,24 +74,24 @@ const DISCOVERED: &[u8] =
     br#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
 
 /// The request that the client makes next.
-fn request(client: &mut Exchanges<u32>) -> ExchangeId {
+fn request(client: &mut HttpClient<u32>) -> ConnId {
     loop {
         match client.poll() {
-            ExchangeOutput::Start { exchange, .. } => return exchange,
-            ExchangeOutput::Idle { .. } => panic!("there is no request"),
+            Output::Open { conn: exchange, .. } => return exchange,
+            Output::Idle { .. } => panic!("there is no request"),
             _ => {}
         }
     }
 }
 
 /// How the call ended.
-fn outcome(client: &mut Exchanges<u32>) -> Result<usize, CallError> {
+fn outcome(client: &mut HttpClient<u32>) -> Result<usize, CallError> {
     loop {
         match client.poll() {
-            ExchangeOutput::Event(ClientEvent::Completed { outcome, .. }) => {
+            Output::Event(ClientEvent::Completed { outcome, .. }) => {
                 return outcome.map(|result| result.as_str().len());
             }
-            ExchangeOutput::Idle { .. } => panic!("it has not ended"),
+            Output::Idle { .. } => panic!("it has not ended"),
             _ => {}
         }
     }
@@ -177,13 +175,13 @@ fn an_answer_that_there_is_no_memory_for_fails_its_call() {
     let _alone = alone();
     let config = ClientConfig::new(Implementation::new("c", "1"));
     let http = HttpClientConfig::new("http://server/mcp").unwrap();
-    let mut client: Exchanges<u32> = Exchanges::new(config, http, NOW);
+    let mut client: HttpClient<u32> = HttpClient::new(config, http, NOW).delegating();
     let probe = request(&mut client);
     let (json, events) = ("application/json", "text/event-stream");
     client.response(probe, 200, &Headers::from([("Content-Type", json)]), NOW);
     client.body(probe, DISCOVERED, NOW);
-    client.end(probe, NOW);
-    while !matches!(client.poll(), ExchangeOutput::Idle { .. }) {}
+    client.read_eof(probe, NOW);
+    while !matches!(client.poll(), Output::Idle { .. }) {}
     let piece = "x".repeat(10_000);
     for (content_type, begin, each, end) in [
         (json, r#"{"jsonrpc":"2.0","id":ID,"result":{"x":""#, "PIECE", r#""}}"#),
@@ -202,7 +200,7 @@ fn an_answer_that_there_is_no_memory_for_fails_its_call() {
                 client.body(exchange, each.as_bytes(), NOW);
             }
             client.body(exchange, end.as_bytes(), NOW);
-            client.end(exchange, NOW);
+            client.read_eof(exchange, NOW);
             let outcome = outcome(&mut client);
             LONGEST.store(usize::MAX, Ordering::Relaxed);
             match outcome {

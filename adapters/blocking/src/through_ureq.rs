@@ -13,9 +13,9 @@ use ureq::config::{AutoHeaderValue, Config, ConfigBuilder};
 use ureq::http::{Request, Response};
 use ureq::typestate::AgentScope;
 use windlass::codec::http1::Headers;
-use windlass::link::http::{Carried, Carrier, ExchangeId, HttpRequest};
-use windlass::{ConnError, ConnErrorKind, Instant};
-use windlass_host::{Clock, HttpTarget};
+use windlass::link::http::HttpRequest;
+use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
+use windlass_host::{Carried, Carrier, Clock, HttpTarget};
 
 /// Agents that are kept for later exchanges: enough for a burst of parallel calls.
 const IDLE_AGENTS: usize = 8;
@@ -57,7 +57,7 @@ pub fn through_ureq(target: HttpTarget, config: ConfigBuilder<AgentScope>) -> Ht
 
 struct UreqCarrier(Arc<Desk>);
 
-type News = (ExchangeId, Carried, Instant);
+type News = (ConnId, Carried, Instant);
 
 /// Where the threads of exchanges get what they make them with, and leave what comes of them.
 struct Desk {
@@ -71,7 +71,7 @@ struct Desk {
 
 #[derive(Default)]
 struct DeskState {
-    open: BTreeMap<ExchangeId, Agent>,
+    open: BTreeMap<ConnId, Agent>,
     idle: Vec<Agent>,
     news: VecDeque<News>,
 }
@@ -81,7 +81,7 @@ impl Desk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, exchange: ExchangeId) -> Agent {
+    fn open(&self, exchange: ConnId) -> Agent {
         let mut state = self.state();
         let agent = state.idle.pop().unwrap_or_else(|| Agent::new_with_config(self.config.clone()));
         state.open.insert(exchange, agent.clone());
@@ -89,7 +89,7 @@ impl Desk {
     }
 
     /// Leaves some news of an exchange when there is room. Returns whether it is still open.
-    fn tell(&self, exchange: ExchangeId, news: Carried) -> bool {
+    fn tell(&self, exchange: ConnId, news: Carried) -> bool {
         let mut state = self.state();
         while state.news.len() >= NEWS && state.open.contains_key(&exchange) {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl Desk {
 }
 
 impl Carrier for UreqCarrier {
-    fn start(&mut self, exchange: ExchangeId, request: Arc<HttpRequest>) {
+    fn start(&mut self, exchange: ConnId, request: Arc<HttpRequest>) {
         let agent = self.0.open(exchange);
         let desk = self.0.clone();
         let started = thread::Builder::new().name("windlass-ureq".into()).spawn(move || {
@@ -129,7 +129,7 @@ impl Carrier for UreqCarrier {
         }
     }
 
-    fn abort(&mut self, exchange: ExchangeId) {
+    fn abort(&mut self, exchange: ConnId) {
         let mut state = self.0.state();
         let agent = state.open.remove(&exchange);
         state.news.retain(|(other, ..)| *other != exchange);

@@ -52,7 +52,7 @@ pub use handles::{
     sync,
 };
 #[cfg(all(unix, feature = "http"))]
-pub use net::{DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings};
+pub use net::{Carried, Carrier, DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings};
 #[cfg(all(unix, feature = "tls"))]
 pub use net::{ServerTls, TlsError, TlsOptions};
 #[cfg(unix)]

@@ -86,7 +86,7 @@ pub enum ClientEvent<'a, T> {
 /// Where credentials go that a server asked for. It cannot be copied, so nothing is answered twice.
 #[derive(Debug)]
 pub struct ChallengeReply {
-    pub(crate) exchange: u64,
+    pub(crate) exchange: u32,
 }
 
 /// Reads a call's outcome by the call's own method, so that a result is never guessed at.

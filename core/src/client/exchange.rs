@@ -35,8 +35,8 @@ impl<T> Client<T> {
         self.session.outbox.link()
     }
 
-    /// A call whose stream is to be closed.
-    pub(crate) fn next_given_up(&mut self) -> Option<i64> {
+    /// A call that nobody waits for any more, whose stream is to be closed.
+    pub(crate) fn next_cancelled(&mut self) -> Option<i64> {
         self.given_up.pop()
     }
 

@@ -169,7 +169,12 @@ impl<T> Gathering<T> {
 
 impl<T> Client<T> {
     /// A request of the server's.
-    pub(super) fn request<'a>(&mut self, id: Id, method: &str, params: Option<JsonText<'a>>) -> Option<Event<'a, T, JsonText<'a>>> {
+    pub(super) fn request<'a>(
+        &mut self,
+        id: Id,
+        method: &str,
+        params: Option<JsonText<'a>>,
+    ) -> Option<Event<'a, T, JsonText<'a>>> {
         if self.is_modern() {
             // A modern client may not answer, so there is nothing to do but to notice.
             self.session.count(|counters| counters.malformed += 1);

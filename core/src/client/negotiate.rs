@@ -22,7 +22,7 @@ use core::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Call, Client, Negotiation, Peer, Event};
+use super::{Call, Client, Event, Negotiation, Peer};
 use crate::error::{CloseReason, NegotiationError};
 use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};

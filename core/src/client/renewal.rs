@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::cache::Cache;
 use super::negotiate::{Phase, is_modern_error, supported_by};
-use super::{Call, CallOptions, Client, Peer, Event, gate};
+use super::{Call, CallOptions, Client, Event, Peer, gate};
 use crate::error::CallError;
 use crate::json::{JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code};
@@ -21,7 +21,7 @@ use crate::time::Instant;
 
 impl<T> Client<T> {
     /// Begins anew: a modern server is probed, a legacy one asked for another session. Returns whether that was possible.
-    pub(crate) fn renew(&mut self, now: Instant) -> bool {
+    pub(crate) fn reinitialize(&mut self, now: Instant) -> bool {
         let Some(peer) = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready)) else { return false };
         self.renewing = true;
         // What the server asked in the old session it does not remember having asked.
@@ -33,7 +33,7 @@ impl<T> Client<T> {
         true
     }
 
-    pub(crate) fn is_renewing(&self) -> bool {
+    pub(crate) fn is_reinitializing(&self) -> bool {
         self.renewing && self.closed().is_none()
     }
 

@@ -2,11 +2,13 @@
 
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
+#[cfg(feature = "http")]
+use alloc::sync::Arc;
 
 use serde::Serialize;
 
 #[cfg(feature = "http")]
-use super::http::{HeaderError, HttpClient, HttpServer};
+use super::http::{HeaderError, HttpClient, HttpExchanges, HttpRequest, HttpServer};
 use super::stdio::{StdioClient, StdioServer};
 #[cfg(feature = "http")]
 use crate::client::ChallengeReply;
@@ -181,6 +183,26 @@ impl<T> AnyClient<T> {
     /// Whether nothing is open.
     pub fn is_idle(&self) -> bool {
         either!(self, client => client.is_idle())
+    }
+}
+
+/// On a stream of its own there are no exchanges.
+#[cfg(feature = "http")]
+impl<T> HttpExchanges for AnyClient<T> {
+    fn request(&self, exchange: ConnId) -> Option<Arc<HttpRequest>> {
+        if let Self::Http(client) = self { client.request(exchange) } else { None }
+    }
+
+    fn response(&mut self, exchange: ConnId, status: u16, headers: &Headers, now: Instant) {
+        if let Self::Http(client) = self {
+            client.response(exchange, status, headers, now);
+        }
+    }
+
+    fn body(&mut self, exchange: ConnId, bytes: &[u8], now: Instant) {
+        if let Self::Http(client) = self {
+            client.body(exchange, bytes, now);
+        }
     }
 }
 

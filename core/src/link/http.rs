@@ -13,16 +13,14 @@
 //! - Every exchange has a deadline of its own, from opening the connection to the end of the response, so an adapter needs
 //!   none; only the subscriptions and the stream for what comes unasked may be silent for as long as they like.
 //!
-//! A program that has an HTTP client of its own drives [`Exchanges`] instead, and needs no streams at all.
+//! A program that has an HTTP library of its own makes whole requests instead of connections: see
+//! [`HttpClient::delegating`].
 
 mod client;
 pub(crate) mod mirror;
 pub mod server;
 mod url;
 
-pub use client::{
-    Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpOneShot,
-    HttpRequest,
-};
+pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest};
 pub use server::{HttpServer, HttpServerConfig};
 pub use url::{Url, UrlError, redacted};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use windlass::codec::http1::Headers;
-use windlass::link::http::HttpClientConfig;
+use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
 use windlass::model::{EmptyParams, ListTools, PaginatedParams, Ping};
+use windlass::{Instant, Machine, Output};
 
 use crate::talk::{Request, Talk, config, http};
 
@@ -152,9 +153,9 @@ fn headers_that_cannot_be_sent_are_refused() {
 fn secrets_are_not_shown() {
     let http = http().header("X-Api-Key", "secret").unwrap();
     assert_eq!(format!("{http:?}").matches("secret").count(), 0);
-    let mut exchanges: windlass::link::http::Exchanges<u8> =
-        windlass::link::http::Exchanges::new(config(), http, windlass::Instant::ZERO);
-    let shown = format!("{:?}", exchanges.poll());
+    let mut client = HttpClient::<u8>::new(config(), http, Instant::ZERO).delegating();
+    let Output::Open { conn, .. } = client.poll() else { panic!("it begins with a request") };
+    let shown = format!("{:?}", client.request(conn));
     assert!(shown.contains("X-Api-Key") && !shown.contains("secret"), "{shown}");
 }
 

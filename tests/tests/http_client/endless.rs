@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::codec::http1::Headers;
-use windlass::link::http::{ExchangeOutput, Exchanges, HttpOneShot};
+use windlass::link::http::{HttpClient, HttpExchanges, HttpOneShot};
 use windlass::model::{
     CallTool, CallToolParams, EmptyParams, Ping, ProtocolVersion, RootsListChanged, SubscriptionFilter,
 };
@@ -291,14 +291,14 @@ fn one_call_without_a_handshake() {
 #[test]
 fn the_exchange_seam() {
     let now = Instant::ZERO;
-    let mut client: Exchanges<u32> = Exchanges::new(limited(), http(), now);
-    let ExchangeOutput::Start { exchange: probe, .. } = client.poll() else { panic!("it begins with a request") };
+    let mut client: HttpClient<u32> = HttpClient::new(limited(), http(), now).delegating();
+    let Output::Open { conn: probe, .. } = client.poll() else { panic!("it begins with a request") };
     client.response(probe, 200, &Headers::from([("content-type", "application/json")]), now);
     client.body(probe, format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#).as_bytes(), now);
-    client.end(probe, now);
-    assert!(matches!(client.poll(), ExchangeOutput::Event(ClientEvent::Ready(_))));
+    client.read_eof(probe, now);
+    assert!(matches!(client.poll(), Output::Event(ClientEvent::Ready(_))));
     client.call::<CallTool>(&CallToolParams::new("echo"), &CallOptions::new(), 1, now).unwrap();
-    let ExchangeOutput::Start { exchange, .. } = client.poll() else { panic!("a request is to be made") };
+    let Output::Open { conn: exchange, .. } = client.poll() else { panic!("a request is to be made") };
     client.response(exchange, 200, &Headers::from([("content-type", "text/event-stream")]), now);
     client.body(exchange, b"data: ", now);
     let mut parts = 0;
@@ -307,9 +307,9 @@ fn the_exchange_seam() {
         assert!(parts < 30, "there is an end to it");
         client.body(exchange, &[b'x'; 1000], now);
         match client.poll() {
-            ExchangeOutput::Idle { deadline } => assert_eq!(deadline, Some(now + Duration::from_secs(30))),
-            ExchangeOutput::Abort(aborted) => assert_eq!(aborted, exchange),
-            ExchangeOutput::Event(ClientEvent::Completed { outcome: Err(error), .. }) => break error.to_string(),
+            Output::Idle { deadline } => assert_eq!(deadline, Some(now + Duration::from_secs(30))),
+            Output::Close(aborted) => assert_eq!(aborted, exchange),
+            Output::Event(ClientEvent::Completed { outcome: Err(error), .. }) => break error.to_string(),
             other => panic!("{other:?}"),
         }
     };

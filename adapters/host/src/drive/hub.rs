@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 #[cfg(feature = "http")]
-use windlass::link::http::HttpClient;
+use windlass::link::http::{HttpClient, HttpExchanges};
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
 #[cfg(feature = "http")]
 use windlass::{Target, earliest};
@@ -18,7 +18,7 @@ use windlass::{Target, earliest};
 use crate::drive::endpoint::{Connector, Endpoint, stderr_of};
 use crate::io::Pollable;
 #[cfg(feature = "http")]
-use crate::net::{DialOptions, HttpTarget, Readiness, Wake, Wires};
+use crate::net::{Carriage, DialOptions, HttpTarget, Readiness, Wake, Wires};
 use crate::wait::Ending;
 use crate::{Clock, Grace, StderrTail};
 
@@ -63,6 +63,9 @@ pub struct Hub<M> {
     /// The connections of a machine that has many.
     #[cfg(feature = "http")]
     pub(crate) wires: Option<Wires>,
+    /// Who makes its requests, if it is not we.
+    #[cfg(feature = "http")]
+    carriage: Option<Carriage<M>>,
     wish: Option<Wish>,
     finished: bool,
 }
@@ -117,6 +120,12 @@ enum Wish {
     #[cfg(feature = "http")]
     Refuse(ConnId),
     Close(ConnId),
+    /// A request of HTTP, made by whoever makes them.
+    #[cfg(feature = "http")]
+    Ask(ConnId),
+    Nothing {
+        until: Option<Instant>,
+    },
 }
 
 impl<M: Machine> Hub<M> {
@@ -132,6 +141,8 @@ impl<M: Machine> Hub<M> {
             ending: Arc::new(Ending::default()),
             #[cfg(feature = "http")]
             wires: None,
+            #[cfg(feature = "http")]
+            carriage: None,
             wish: None,
             finished: false,
         }
@@ -147,13 +158,12 @@ impl<M: Machine> Hub<M> {
         wake: &Wake,
     ) -> Self
     where
-        M: From<HttpClient<T>>,
+        M: HttpExchanges + From<HttpClient<T>>,
     {
-        let machine = match target.carriage {
-            None => machine,
-            Some(carriage) => machine.through((carriage.0)(clock, wake.clone())),
-        };
+        let carriage = target.carrier.map(|carrier| Carriage::new((carrier.0)(clock, wake.clone())));
+        let machine = if carriage.is_some() { machine.delegating() } else { machine };
         let mut hub = Self::new(machine.into(), clock, Connector::Connected(None), grace);
+        hub.carriage = carriage;
         hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
         hub
     }
@@ -181,7 +191,7 @@ impl<M: Machine> Hub<M> {
                     self.conn_failed(conn, ConnError::new(ConnErrorKind::NotOpened, why));
                 }
                 Some(Wish::Close(conn)) => self.close(conn),
-                None => {}
+                _ => {}
             }
         }
     }
@@ -214,23 +224,53 @@ impl<M: Machine> Hub<M> {
     /// Tells of events until the machine is idle, or wants something of its stream.
     fn poll<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Option<Instant>> {
         while self.wish.is_none() {
-            match self.machine.poll() {
-                Output::Event(event) => program.take(event, actions),
+            let wish = match self.machine.poll() {
+                Output::Event(event) => {
+                    program.take(event, actions);
+                    continue;
+                }
                 #[cfg(feature = "http")]
                 Output::Open { conn, target: Target::Http(target) } => match &mut self.wires {
-                    Some(wires) => wires.open(conn, target),
-                    None => self.wish = Some(Wish::Refuse(conn)),
+                    Some(wires) => {
+                        wires.open(conn, target);
+                        continue;
+                    }
+                    None => Wish::Refuse(conn),
                 },
-                Output::Open { conn, .. } => self.wish = Some(Wish::Open(conn)),
                 #[cfg(feature = "http")]
-                Output::Close(conn) if self.wires.is_some() => {
-                    self.wires.as_mut().into_iter().for_each(|wires| wires.close(conn));
-                }
-                Output::Close(conn) => self.wish = Some(Wish::Close(conn)),
-                Output::Idle { deadline } => return Some(deadline),
+                Output::Open { conn, target: Target::Exchange } => Wish::Ask(conn),
+                Output::Open { conn, .. } => Wish::Open(conn),
+                Output::Close(conn) => Wish::Close(conn),
+                Output::Idle { deadline } => Wish::Nothing { until: deadline },
+            };
+            match self.fulfil(wish) {
+                Ok(()) => {}
+                Err(Wish::Nothing { until }) => return Some(until),
+                Err(wish) => self.wish = Some(wish),
             }
         }
         None
+    }
+
+    /// Does what needs no stream of ours to be opened or closed. Gives back what does, and when there is nothing to do.
+    #[cfg(feature = "http")]
+    fn fulfil(&mut self, wish: Wish) -> Result<(), Wish> {
+        match (&mut self.carriage, &mut self.wires, wish) {
+            (Some(carriage), _, Wish::Ask(conn)) => carriage.start(&self.machine, conn),
+            (Some(carriage), _, Wish::Close(conn)) => carriage.abort(conn),
+            (None, Some(wires), Wish::Close(conn)) => wires.close(conn),
+            (Some(carriage), _, Wish::Nothing { until }) => {
+                let again = carriage.advance(&mut self.machine, self.clock.now());
+                return again.map_err(|again| Wish::Nothing { until: earliest(until, again) });
+            }
+            (_, _, wish) => return Err(wish),
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn fulfil(&mut self, wish: Wish) -> Result<(), Wish> {
+        Err(wish)
     }
 
     /// Nobody will drive the machine any more, which has been told so. Whatever it still wants is refused and whatever it

@@ -6,6 +6,7 @@
 //! | `wires` | `Wires`: all connections of a machine |
 //! | `socket` | `Socket`: a socket that never blocks |
 //! | `target` | [`HttpTarget`]: where a client finds its server |
+//! | `carrier` | [`Carrier`]: another HTTP library, in place of connections of ours |
 //! | `dial` | [`DialOptions`]: how to reach a server |
 //! | `dialing` | `Dialing`: the way to an open socket, over all addresses of a name |
 //! | `lookup` | names to addresses, on threads of its own, because the system's resolver waits |
@@ -19,6 +20,7 @@
 //!
 //! Nothing here knows a protocol but `tunnel`, and nothing but `lookup` starts a thread.
 
+mod carrier;
 mod dial;
 mod dialing;
 mod listen;
@@ -45,6 +47,8 @@ mod tunnel;
 mod wire;
 mod wires;
 
+pub(crate) use carrier::Carriage;
+pub use carrier::{Carried, Carrier};
 pub use dial::DialOptions;
 pub(crate) use dial::{Address, Wake};
 pub use listen::HttpListener;

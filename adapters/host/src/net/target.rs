@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use windlass::link::http::{Carrier, HeaderError, HttpClientConfig, UrlError};
+use windlass::link::http::{HeaderError, HttpClientConfig, UrlError};
 
 #[cfg(feature = "tls")]
 use super::TlsOptions;
+use super::carrier::Carrier;
 use super::{DialOptions, ProxySettings, Wake};
 use crate::Clock;
 
@@ -22,16 +23,16 @@ use crate::Clock;
 pub struct HttpTarget {
     pub(crate) config: HttpClientConfig,
     pub(crate) dial: DialOptions,
-    pub(crate) carriage: Option<Carriage>,
+    pub(crate) carrier: Option<NewCarrier>,
 }
 
 /// Makes a carrier for one client.
 #[derive(Clone)]
-pub(crate) struct Carriage(pub(crate) Arc<dyn Fn(Clock, Wake) -> Box<dyn Carrier> + Send + Sync>);
+pub(crate) struct NewCarrier(pub(crate) Arc<dyn Fn(Clock, Wake) -> Box<dyn Carrier> + Send + Sync>);
 
-impl fmt::Debug for Carriage {
+impl fmt::Debug for NewCarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Carriage")
+        f.write_str("NewCarrier")
     }
 }
 
@@ -43,7 +44,7 @@ impl HttpTarget {
     /// When it is no URL that a client can use.
     pub fn new(url: &str) -> Result<Self, UrlError> {
         let dial = DialOptions::new().proxy(ProxySettings::from_environment());
-        Ok(Self { config: HttpClientConfig::new(url)?, dial, carriage: None })
+        Ok(Self { config: HttpClientConfig::new(url)?, dial, carrier: None })
     }
 
     /// Where it is.
@@ -87,14 +88,14 @@ impl HttpTarget {
     /// Has requests made by another HTTP library, in place of connections of ours: proxies, trust and timeouts of
     /// connections are then its own affair, and [`dial`](Self::dial) changes nothing.
     ///
-    /// `carriage` is called once for every client, with the clock by which to say when something came, and with what is
-    /// to be called, from any thread, when there is news.
+    /// `carrier` is called once for every client, with the clock by which to say when something came, and with what is
+    /// to be called, from any thread, when something has come.
     #[must_use]
     pub fn through(
         mut self,
-        carriage: impl Fn(Clock, Arc<dyn Fn() + Send + Sync>) -> Box<dyn Carrier> + Send + Sync + 'static,
+        carrier: impl Fn(Clock, Arc<dyn Fn() + Send + Sync>) -> Box<dyn Carrier> + Send + Sync + 'static,
     ) -> Self {
-        self.carriage = Some(Carriage(Arc::new(carriage)));
+        self.carrier = Some(NewCarrier(Arc::new(carrier)));
         self
     }
 }

@@ -58,9 +58,9 @@ pub(super) struct Body {
     /// There was no memory for it. Then more came than is kept, too.
     pub(super) no_memory: bool,
     /// An event came.
-    pub(super) lively: bool,
+    pub(super) has_event: bool,
     /// A message came that means something.
-    pub(super) telling: bool,
+    pub(super) has_message: bool,
     /// It holds several messages, of which a bad one spoils no other.
     pub(super) is_batch: bool,
 }
@@ -134,7 +134,7 @@ impl Body {
             let (consumed, frame) = decoder.next(unread);
             match frame {
                 Some(Frame::Event(event)) => {
-                    self.lively = true;
+                    self.has_event = true;
                     let data = event.data.bytes(unread);
                     // An empty event makes an id known; there is no message in it.
                     if !data.is_empty() {

@@ -3,8 +3,6 @@
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
-use super::sending::Gate;
-use super::streams::Transport;
 use crate::client::Event;
 use crate::error::CloseReason;
 use crate::time::Instant;
@@ -21,7 +19,7 @@ pub(super) enum Closing {
     Deleting,
     /// Nothing is left but to say so.
     Done,
-    Told,
+    Reported,
 }
 
 impl Closing {
@@ -43,14 +41,14 @@ impl<T> Exchanges<T> {
         match self.closing {
             Closing::No => self.begin_closing(),
             Closing::Delivering { .. } => {
-                if self.exchanges.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Message { .. })) {
+                if self.open.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Message { .. })) {
                     return false;
                 }
                 self.delete_session();
             }
-            Closing::Deleting | Closing::Told => return false,
+            Closing::Deleting | Closing::Reported => return false,
             Closing::Done => {
-                self.closing = Closing::Told;
+                self.closing = Closing::Reported;
                 if let Some(reason) = self.client.closed().cloned() {
                     self.prepare(Event::Closed(reason));
                 }
@@ -62,23 +60,21 @@ impl<T> Exchanges<T> {
     /// Whatever waits for an answer waits no longer; what was said before is sent.
     fn begin_closing(&mut self) {
         self.closing = Closing::Delivering { until: self.now + self.http.close_timeout };
-        self.parked.clear();
-        self.mismatches.clear();
-        self.suspects.clear();
-        self.fallback = None;
+        let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && self.handshake.is_open();
+        self.handshake.abandon();
+        self.tools.abandon();
+        self.transport.abandon_fallback();
         self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
-        let deliver = matches!(self.client.closed(), Some(CloseReason::Requested)) && matches!(self.gate, Gate::Open);
         while let Some(message) = self.take_written() {
             if deliver && message.number().is_none() {
                 self.post(message, false);
             }
         }
-        self.gate = Gate::Open;
     }
 
     fn delete_session(&mut self) {
         self.drop_where(|_| true);
-        let Some(session) = self.session.take().filter(|_| matches!(self.transport, Transport::Streamable)) else {
+        let Some(session) = self.handshake.session.take().filter(|_| self.transport.is_streamable()) else {
             self.closing = Closing::Done;
             return;
         };
@@ -87,7 +83,7 @@ impl<T> Exchanges<T> {
         let mut exchange = Exchange::new(Purpose::Delete, request::delete(url, &common));
         exchange.deadline = Some(self.now + self.http.close_timeout);
         self.closing = Closing::Deleting;
-        self.open(exchange);
+        self.start(exchange);
     }
 
     pub(super) fn closing_expired(&mut self) {

@@ -26,7 +26,7 @@ pub(super) struct Connection {
 
 /// The exchange that a connection carries.
 pub(super) struct Job {
-    pub(super) exchange: u64,
+    pub(super) exchange: u32,
     pub(super) request: Arc<HttpRequest>,
     /// When it was put on its connection.
     pub(super) sent_at: Instant,

@@ -3,14 +3,12 @@
 //! An event borrows its JSON from the body that it came in, and while it is borrowed nothing else can go on. So it names
 //! its JSON by its place until there is nothing else to do.
 
-use alloc::boxed::Box;
 use core::ops::Range;
 
-use super::exchange::Exchange;
 use super::exchanges::Exchanges;
+use super::open::OpenExchanges;
 use crate::client::{ClientEvent, Event};
 use crate::json::{Json, JsonText};
-use crate::table::Table;
 
 /// Where the JSON of an event is.
 pub(super) enum Held {
@@ -22,7 +20,7 @@ pub(super) enum Held {
 
 /// A text in the body of an exchange.
 pub(super) struct Place {
-    exchange: u64,
+    exchange: u32,
     pub(super) range: Range<usize>,
 }
 
@@ -41,11 +39,11 @@ impl<T> Exchanges<T> {
 
     /// The event that was prepared; none if it is for a call that is over by now.
     pub(super) fn take_event(&mut self) -> Option<ClientEvent<'_, T>> {
-        let Self { event, borrowed, exchanges, client, .. } = self;
-        let exchanges: &Table<u64, Box<Exchange>> = exchanges;
+        let Self { event, borrowed, open, client, .. } = self;
+        let open: &OpenExchanges = open;
         let event = event.take()?.hold(|held| match held {
             Held::Own(json) => borrowed.insert(json).as_text(),
-            Held::In(place) => place.text(exchanges),
+            Held::In(place) => place.text(open),
         });
         event.for_program(client)
     }
@@ -53,13 +51,13 @@ impl<T> Exchanges<T> {
 
 impl Place {
     /// Where `text`, which was read from `texts` of an exchange, lies in it.
-    pub(super) fn of(text: JsonText<'_>, exchange: u64, texts: &[u8]) -> Self {
+    pub(super) fn of(text: JsonText<'_>, exchange: u32, texts: &[u8]) -> Self {
         let start = (text.as_str().as_ptr() as usize).saturating_sub(texts.as_ptr() as usize);
         Self { exchange, range: start..start + text.as_str().len() }
     }
 
-    fn text(self, exchanges: &Table<u64, Box<Exchange>>) -> JsonText<'_> {
-        let texts = exchanges.get(&self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
+    fn text(self, open: &OpenExchanges) -> JsonText<'_> {
+        let texts = open.get(self.exchange).map(|exchange| &exchange.body.texts[..]).unwrap_or_default();
         let text = texts.get(self.range).and_then(|text| core::str::from_utf8(text).ok());
         debug_assert!(text.is_some(), "the text of an event stays until the event is given out");
         text.map_or(JsonText::EMPTY_OBJECT, JsonText::trusted)

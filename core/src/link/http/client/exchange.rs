@@ -12,40 +12,65 @@ use crate::model::{Method, MethodInfo};
 use crate::session::{Label, MethodName, Outgoing};
 use crate::time::Instant;
 
-/// Names one request of HTTP and its response. It is never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ExchangeId(pub(super) u64);
-
 /// An exchange that is open.
 pub(super) struct Exchange {
     pub(super) purpose: Purpose,
     pub(super) request: Arc<HttpRequest>,
     pub(super) stage: Stage,
+    pub(super) head: Head,
     pub(super) body: Body,
-    /// Of what a response says that is no success.
-    pub(super) failure: Option<HttpFailure>,
-    /// The type of a body that is not the one that was asked for.
-    pub(super) wrong_type: Option<String>,
-    /// Whether it was sent in a session.
-    pub(super) in_session: bool,
-    /// Which of the client's beginnings and credentials it was sent with.
-    pub(super) beginning: u32,
-    pub(super) credentials: u32,
-    pub(super) redirects: u32,
-    /// Whether it went where the program said, or where that has moved for good.
-    pub(super) settled: bool,
-    pub(super) challenged: bool,
-    /// Whether it is made again, because it did not come in time.
-    pub(super) late: bool,
-    /// The session that the response grants, if it is that of a handshake.
-    pub(super) granted: Option<String>,
-    /// Since when there is a stream of events.
-    pub(super) streams_since: Option<Instant>,
+    pub(super) context: Context,
+    pub(super) tried: Tried,
     /// Bytes of the request that are not sent yet.
     pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
-    /// Whether it counts among those that are made at a time.
-    pub(super) has_turn: bool,
+}
+
+/// What was so when an exchange was opened, and may have changed since.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Context {
+    /// Which of the sessions it belongs to that client and server have had.
+    pub(super) generation: u32,
+    /// Whether its request names the session.
+    pub(super) in_session: bool,
+    /// Which of the program's credentials it was sent with.
+    pub(super) credentials: u32,
+}
+
+/// What was done already to get an answer, so that nothing is done without end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tried {
+    /// Redirects that were followed.
+    pub(super) redirects: u32,
+    /// It went elsewhere than to where the program said, or where that has moved for good.
+    pub(super) elsewhere: bool,
+    /// The program was asked for other credentials.
+    pub(super) credentials: bool,
+    /// It was made again because it did not come in time.
+    pub(super) late: bool,
+}
+
+/// What the head of a response says.
+pub(super) enum Head {
+    /// It is not there yet.
+    Awaited,
+    /// Success, with a body of the kind that was asked for. A handshake may be granted a session.
+    Accepted { at: Instant, session: Option<String> },
+    /// No success.
+    Refused(HttpFailure),
+    /// Success, with a body of another type than the one that was asked for: this.
+    WrongType(String),
+}
+
+impl Head {
+    /// What a response says that is no success.
+    pub(super) fn failure(&self) -> Option<&HttpFailure> {
+        if let Self::Refused(failure) = self { Some(failure) } else { None }
+    }
+
+    pub(super) fn status_of_failure(&self) -> Option<u16> {
+        self.failure().map(|failure| failure.status)
+    }
 }
 
 /// What an exchange is for.
@@ -53,26 +78,26 @@ pub(super) enum Purpose {
     /// A request, whose answer comes in the response.
     Request(Asked),
     /// A request, whose answer comes on the stream of the HTTP+SSE transport.
-    Dropped(i64),
+    Posted(i64),
     /// A notification or an answer. Whether it is `notifications/initialized`, for which all others wait.
     Message { announces: bool },
     /// The stream on which a legacy server speaks unasked.
-    Listen(Tries),
+    Listen(Attempts),
     /// The stream of the HTTP+SSE transport.
     Events,
     /// The end of the session.
     Delete,
 }
 
-/// What an exchange may have beyond its share of the connections.
+/// Whether an exchange may be made beyond the limit for exchanges at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
-    /// Nothing.
+pub(super) enum Priority {
+    /// It may not.
     Usual,
-    /// The reserve, too: others may wait for it, so it must not wait for them.
+    /// It may use the reserve: others may wait for it, so it must not wait for them.
     Urgent,
-    /// A connection of its own. A stream on which the server may speak for hours would otherwise leave none to a client
-    /// that may have only one.
+    /// It does not count. A stream on which the server may speak for hours would otherwise leave no connection to a
+    /// client that may have only one.
     Standing,
 }
 
@@ -86,7 +111,7 @@ pub(super) struct Asked {
     pub(super) answered: bool,
     /// Whether this is the second time.
     pub(super) repeated: bool,
-    pub(super) tries: Tries,
+    pub(super) attempts: Attempts,
 }
 
 impl Asked {
@@ -102,37 +127,39 @@ impl Asked {
 
 /// How often a stream was opened again.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tries {
+pub(super) struct Attempts {
     /// Since an event came on it, or it lasted.
-    pub(super) silent: u32,
+    pub(super) without_event: u32,
     /// Since it brought a message that was new, or lasted.
-    pub(super) fruitless: u32,
+    pub(super) without_progress: u32,
 }
 
-/// What a stream that is over was good for.
+/// What a stream that is over has brought.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Worth {
-    pub(super) lively: bool,
-    pub(super) fruitful: bool,
+pub(super) struct Yield {
+    pub(super) event: bool,
+    pub(super) progress: bool,
 }
 
-impl Tries {
-    /// One more, after a stream that was worth this.
-    pub(super) fn after(self, worth: Worth) -> Self {
-        let silent = if worth.lively { 0 } else { self.silent };
-        let fruitless = if worth.fruitful { 0 } else { self.fruitless };
-        Self { silent: silent + 1, fruitless: fruitless + 1 }
+impl Attempts {
+    /// One more, after a stream that has brought this.
+    pub(super) fn after(self, brought: Yield) -> Self {
+        let without_event = if brought.event { 0 } else { self.without_event };
+        let without_progress = if brought.progress { 0 } else { self.without_progress };
+        Self { without_event: without_event + 1, without_progress: without_progress + 1 }
     }
 }
 
 /// How far an exchange is.
 pub(super) enum Stage {
+    /// It is yet to be made.
+    Queued,
     /// There is no response yet.
     Asked,
     /// The head is there.
     Answering,
     /// The response is there, or will never be.
-    Over(Ending),
+    Over(Outcome),
     /// The program was asked for credentials.
     Challenged,
     /// A stream is to be opened again when its time comes.
@@ -144,7 +171,7 @@ pub(super) enum Stage {
 }
 
 /// How a response ended.
-pub(super) enum Ending {
+pub(super) enum Outcome {
     Complete,
     Broken(ConnError),
 }
@@ -154,52 +181,39 @@ impl Exchange {
         Self {
             purpose,
             request: Arc::new(request),
-            stage: Stage::Asked,
+            stage: Stage::Queued,
+            head: Head::Awaited,
             body: Body::default(),
-            failure: None,
-            wrong_type: None,
-            in_session: false,
-            beginning: 0,
-            credentials: 0,
-            redirects: 0,
-            settled: true,
-            challenged: false,
-            late: false,
-            granted: None,
-            streams_since: None,
+            context: Context::default(),
+            tried: Tried::default(),
             unsent_bytes: 0,
             deadline: None,
-            has_turn: false,
         }
     }
 
     /// The same, with another request in place of the one that was made.
     pub(super) fn with_request(self, request: HttpRequest) -> Self {
         Self {
-            in_session: self.in_session,
-            beginning: self.beginning,
-            redirects: self.redirects,
-            settled: self.settled,
-            challenged: self.challenged,
-            late: self.late,
+            context: self.context,
+            tried: self.tried,
             deadline: self.deadline,
             body: self.body.again(),
             ..Self::new(self.purpose, request)
         }
     }
 
-    /// Whether somebody outside is at it.
-    pub(super) fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Asked | Stage::Answering)
+    /// Whether it is being made, or will be.
+    pub(super) fn is_under_way(&self) -> bool {
+        matches!(self.stage, Stage::Queued | Stage::Asked | Stage::Answering)
     }
 
-    pub(super) fn claim(&self) -> Claim {
+    pub(super) fn priority(&self) -> Priority {
         match &self.purpose {
-            Purpose::Message { .. } => Claim::Urgent,
-            // Calls may hold all connections when the session is begun anew.
-            Purpose::Request(asked) if asked.info().is_some_and(|info| info.handshake) => Claim::Urgent,
-            Purpose::Listen(_) | Purpose::Events => Claim::Standing,
-            Purpose::Request(_) | Purpose::Dropped(_) | Purpose::Delete => Claim::Usual,
+            Purpose::Message { .. } => Priority::Urgent,
+            // Calls may hold all connections when the session has to be initialised again.
+            Purpose::Request(asked) if asked.info().is_some_and(|info| info.handshake) => Priority::Urgent,
+            Purpose::Listen(_) | Purpose::Events => Priority::Standing,
+            Purpose::Request(_) | Purpose::Posted(_) | Purpose::Delete => Priority::Usual,
         }
     }
 
@@ -214,7 +228,7 @@ impl Exchange {
     pub(super) fn number(&self) -> Option<i64> {
         match &self.purpose {
             Purpose::Request(asked) if !asked.answered => Some(asked.number),
-            Purpose::Dropped(number) => Some(*number),
+            Purpose::Posted(number) => Some(*number),
             _ => None,
         }
     }

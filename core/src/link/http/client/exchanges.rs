@@ -1,165 +1,75 @@
 //! A client over exchanges: requests of HTTP that somebody makes, responses that come back.
 
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::Serialize;
 
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::events::Held;
-use super::exchange::{Ending, Exchange, ExchangeId, Purpose, Stage};
+use super::exchange::{Context, Exchange, Outcome, Purpose, Stage};
+use super::handshake::Handshake;
+use super::open::{Control, OpenExchanges};
 use super::redirects::Moved;
-use super::renewing::Suspect;
 use super::request::HttpRequest;
-use super::sending::{Gate, Mismatch, Parked};
-use super::streams::{Fallback, Transport};
+use super::streams::{Streams, Transport};
 use super::tools::KnownTools;
-use super::turns::Turns;
-use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent, Event};
+use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, Event};
 use crate::codec::http1::Headers;
-use crate::entropy::Entropy;
 use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
 use crate::session::LinkKind;
-use crate::table::Table;
 use crate::time::{Instant, earliest};
 
-/// An MCP client for a program that makes requests of HTTP by its own means: a browser's `fetch`, a company's client.
-///
-/// Each [`Start`](ExchangeOutput::Start) is a request to be made; what comes back goes into [`response`](Self::response),
-/// [`body`](Self::body) and [`end`](Self::end), or [`failed`](Self::failed). Bodies are to be handed over as they come: a
-/// server may speak for hours in one. Redirects are not to be followed on the way, for only this machine knows where
-/// credentials may go.
-///
-/// Programs that have sockets use [`HttpClient`](super::HttpClient), which is this on HTTP/1.1.
-///
-/// ```
-/// use windlass::Instant;
-/// use windlass::client::{ClientConfig, ClientEvent, Event};
-/// use windlass::codec::http1::Headers;
-/// use windlass::link::http::{Exchanges, ExchangeOutput, HttpClientConfig};
-/// use windlass::model::Implementation;
-///
-/// let now = Instant::ZERO;
-/// let http = HttpClientConfig::new("http://localhost:3000/mcp")?;
-/// let mut client: Exchanges<u32> = Exchanges::new(ClientConfig::new(Implementation::new("doc", "1")), http, now);
-/// let ExchangeOutput::Start { exchange, request } = client.poll() else { panic!("it begins with a request") };
-/// assert_eq!((request.method, request.headers.get("mcp-method")), ("POST", Some("server/discover")));
-///
-/// client.response(exchange, 200, &Headers::from([("Content-Type", "application/json")]), now);
-/// client.body(exchange, br#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#, now);
-/// client.end(exchange, now);
-/// assert!(matches!(client.poll(), ExchangeOutput::Event(ClientEvent::Ready(_))));
-/// # Ok::<(), windlass::link::http::UrlError>(())
-/// ```
-pub struct Exchanges<T> {
+/// The role on exchanges, whoever makes them: it says which to make and which to abort, and is told what comes of them.
+pub(super) struct Exchanges<T> {
     pub(super) client: Client<T>,
     pub(super) http: HttpClientConfig,
     pub(super) now: Instant,
-    pub(super) exchanges: Table<u64, Box<Exchange>>,
-    next_exchange: u64,
-    pub(super) timers: Table<(Instant, u64), ()>,
-    /// Exchanges that something came for.
-    pub(super) ready: VecDeque<u64>,
-    pub(super) controls: VecDeque<Control>,
-    pub(super) turns: Turns,
-    /// What the waits before streams are opened again are spread with.
-    pub(super) entropy: Option<Entropy>,
-    /// How often the listening stream was opened again without bringing anything, in whichever session.
-    pub(super) fruitless_listens: u32,
-    /// Whether the listening stream was there, and was given up.
-    pub(super) lost_listener: bool,
-    pub(super) gate: Gate,
-    /// Messages that were taken back, to be sent before all others.
-    pub(super) parked: VecDeque<Parked>,
-    /// Calls that were refused as if the server had changed, until it is known whether it has.
-    pub(super) suspects: Vec<Suspect>,
-    /// When one was last a reason to ask the server.
-    pub(super) suspected_at: Option<Instant>,
-    /// The session's id.
-    pub(super) session: Option<String>,
-    /// How often client and server have begun anew.
-    pub(super) beginnings: u32,
+    pub(super) open: OpenExchanges,
+    pub(super) handshake: Handshake,
+    /// How often the program has given other credentials.
     pub(super) credentials: u32,
     pub(super) transport: Transport,
-    pub(super) fallback: Option<Fallback>,
+    pub(super) streams: Streams,
     pub(super) moved: Moved,
     pub(super) tools: KnownTools,
-    /// Calls that wait for a fresh listing of the tools, by the number of the request for it.
-    pub(super) mismatches: BTreeMap<i64, Mismatch>,
     pub(super) closing: Closing,
-    started: bool,
-    /// Whether to close when the only call is over.
-    pub(super) only_call: bool,
+    course: Course,
     /// What is given out next.
     pub(super) event: Option<Event<'static, T, Held>>,
     /// What the last event borrows from, if it had JSON of its own.
     pub(super) borrowed: Option<Json>,
 }
 
-/// What [`Exchanges::poll`] wants next.
-#[derive(Debug)]
-pub enum ExchangeOutput<'a, T> {
-    /// Something for the program.
-    Event(ClientEvent<'a, T>),
-    /// Make this request.
-    Start {
-        /// The name by which the machine knows the exchange.
-        exchange: ExchangeId,
-        /// The request.
-        request: Arc<HttpRequest>,
-    },
-    /// Give this exchange up: close its stream at once. Whatever still comes of it is ignored.
-    Abort(ExchangeId),
-    /// Nothing more until a response, a call or the deadline comes.
-    Idle {
-        /// When to call [`Exchanges::handle_timeout`].
-        deadline: Option<Instant>,
-    },
-}
-
-/// What is to be done about exchanges.
-pub(super) enum Control {
-    Start(u64),
-    Abort(u64),
+/// What is made of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// It is negotiated when it is first polled.
+    Fresh,
+    /// It is negotiated, and then whatever the program wants.
+    Negotiated,
+    /// One call without negotiation.
+    OneCall,
 }
 
 impl<T> Exchanges<T> {
     /// A client that begins to negotiate at once.
-    pub fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
+    pub(super) fn new(config: ClientConfig, http: HttpClientConfig, now: Instant) -> Self {
         Self {
             client: Client::new(config, LinkKind::Exchanges),
-            entropy: http.seed.as_ref().map(Entropy::new),
-            fruitless_listens: 0,
-            lost_listener: false,
+            streams: Streams::new(http.seed.as_ref()),
             http,
             now,
-            exchanges: Table::new(),
-            next_exchange: 1,
-            timers: Table::new(),
-            ready: VecDeque::new(),
-            controls: VecDeque::new(),
-            turns: Turns::default(),
-            gate: Gate::Open,
-            parked: VecDeque::new(),
-            suspects: Vec::new(),
-            suspected_at: None,
-            session: None,
-            beginnings: 0,
+            open: OpenExchanges::default(),
+            handshake: Handshake::default(),
             credentials: 0,
             transport: Transport::Streamable,
-            fallback: None,
             moved: Moved::default(),
             tools: KnownTools::default(),
-            mismatches: BTreeMap::new(),
             closing: Closing::No,
-            started: false,
-            only_call: false,
+            course: Course::Fresh,
             event: None,
             borrowed: None,
         }
@@ -175,17 +85,23 @@ impl<T> Exchanges<T> {
         now: Instant,
     ) -> Result<Self, Refused<T>> {
         let (method, params, options) = call;
-        let mut exchanges = Self { started: true, only_call: true, ..Self::new(config, http, now) };
+        let mut exchanges = Self { course: Course::OneCall, ..Self::new(config, http, now) };
         exchanges.client.call_unasked(version, method, params, options, token, now)?;
         Ok(exchanges)
     }
 
-    client_methods!();
+    pub(super) fn makes_one_call(&self) -> bool {
+        self.course == Course::OneCall
+    }
 
-    /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
-    /// request is made once more, and nothing is answered from the cache that was told to somebody else; without, it fails
-    /// with what the server said.
-    pub fn answer_challenge(
+    /// What is so now, for an exchange in no session.
+    pub(super) fn context(&self) -> Context {
+        let generation = self.handshake.generation;
+        Context { generation, in_session: false, credentials: self.credentials }
+    }
+
+    /// See [`HttpClient::answer_challenge`](super::HttpClient::answer_challenge).
+    pub(super) fn answer_challenge(
         &mut self,
         reply: ChallengeReply,
         headers: Option<&Headers>,
@@ -215,141 +131,105 @@ impl<T> Exchanges<T> {
         &self.client
     }
 
-    /// Whether nothing is open: no call, no request, no timer, nothing to send. A stream on which the server may speak
-    /// unasked does not count until the client is closed.
-    pub fn is_idle(&self) -> bool {
+    /// Whether nothing is open. A stream on which the server may speak unasked does not count until the client is closed.
+    pub(super) fn is_idle(&self) -> bool {
         let standing = |exchange: &Exchange| {
             matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Events) && self.client.closed().is_none()
         };
         self.client.is_idle()
             && self.client.outbox().len() == 0
-            && self.parked.is_empty()
-            && self.mismatches.is_empty()
-            && matches!(self.gate, Gate::Open)
-            && self.controls.is_empty()
+            && self.handshake.is_idle()
+            && self.tools.is_idle()
+            && !self.open.has_control()
             && self.event.is_none()
-            && self.exchanges.iter().all(|(_, exchange)| standing(exchange))
+            && self.open.iter().all(|(_, exchange)| standing(exchange))
     }
 
-    /// The head of a response is there. Interim ones (1xx) are not to be told.
-    pub fn response(&mut self, exchange: ExchangeId, status: u16, headers: &Headers, now: Instant) {
+    /// The head of a response is there.
+    pub(super) fn response(&mut self, id: u32, status: u16, headers: &Headers, now: Instant) {
         self.now = now;
-        if self.exchanges.get(&exchange.0).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
-            self.head(exchange.0, status, headers);
+        if self.open.get(id).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
+            self.head(id, status, headers);
         }
     }
 
-    /// A part of the body of a response is there. Poll after each, for this is where messages come from.
-    pub fn body(&mut self, exchange: ExchangeId, bytes: &[u8], now: Instant) {
+    /// A part of the body of a response is there.
+    pub(super) fn body(&mut self, id: u32, bytes: &[u8], now: Instant) {
         self.now = now;
-        let Some(open) = self.exchanges.get_mut(&exchange.0) else { return };
+        let Some(open) = self.open.get_mut(id) else { return };
         if !matches!(open.stage, Stage::Answering) || open.body.overflowed {
             return;
         }
         open.body.feed(bytes, self.client.limits());
-        self.ready.push_back(exchange.0);
+        self.open.mark_ready(id);
     }
 
     /// A response is complete.
-    pub fn end(&mut self, exchange: ExchangeId, now: Instant) {
-        self.over(exchange, Ending::Complete, now);
+    pub(super) fn end(&mut self, id: u32, now: Instant) {
+        self.now = now;
+        if let Some(exchange) = self.open.over(id, Outcome::Complete) {
+            exchange.body.end();
+            self.open.mark_ready(id);
+        }
     }
 
     /// A request could not be made, or its response broke off.
-    pub fn failed(&mut self, exchange: ExchangeId, why: ConnError, now: Instant) {
-        self.over(exchange, Ending::Broken(why), now);
-    }
-
-    fn over(&mut self, exchange: ExchangeId, ending: Ending, now: Instant) {
+    pub(super) fn failed(&mut self, id: u32, why: ConnError, now: Instant) {
         self.now = now;
-        let Some(open) = self.exchanges.get_mut(&exchange.0).filter(|exchange| exchange.is_running()) else { return };
-        if matches!(ending, Ending::Complete) {
-            open.body.end();
+        if self.open.over(id, Outcome::Broken(why)).is_some() {
+            self.open.mark_ready(id);
         }
-        open.stage = Stage::Over(ending);
-        self.turn_over(exchange.0);
-        self.ready.push_back(exchange.0);
     }
 
-    /// The deadline has come. Calling it early or twice is harmless.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        while let Some((&(at, exchange), ())) = self.timers.first() {
-            if at > now {
-                break;
-            }
-            self.timers.remove(&(at, exchange));
-            if let Some(open) = self.exchanges.get_mut(&exchange) {
-                open.deadline = None;
-                self.expired(exchange);
-            }
+        while let Some(id) = self.open.next_expired(now) {
+            self.expired(id);
         }
         self.gate_expired();
         self.client.handle_timeout(now);
         self.closing_expired();
     }
 
-    /// What the machine wants next. Call it until it is [`ExchangeOutput::Idle`].
-    pub fn poll(&mut self) -> ExchangeOutput<'_, T> {
-        loop {
-            match self.next_control() {
-                Some(Control::Start(exchange)) => {
-                    // How fast it is sent is not for this machine to know.
-                    self.request_sent(exchange);
-                    if let Some(open) = self.exchanges.get(&exchange) {
-                        return ExchangeOutput::Start { exchange: ExchangeId(exchange), request: open.request.clone() };
-                    }
-                    continue;
-                }
-                Some(Control::Abort(exchange)) => return ExchangeOutput::Abort(ExchangeId(exchange)),
-                None => {}
-            }
-            if !self.advance() {
-                return ExchangeOutput::Idle { deadline: self.deadline() };
-            }
-            if self.event.is_some() {
-                break;
-            }
-        }
-        match self.take_event() {
-            Some(event) => ExchangeOutput::Event(event),
-            // The call ended between the update and now: there is nobody to tell.
-            None => ExchangeOutput::Idle { deadline: Some(Instant::ZERO) },
-        }
+    /// What is to be done next about exchanges.
+    pub(super) fn next_control(&mut self) -> Option<Control> {
+        self.open.next_control(self.http.connections.max(1))
     }
 
-    pub(super) fn request(&self, exchange: u64) -> Option<&Arc<HttpRequest>> {
-        self.exchanges.get(&exchange).map(|exchange| &exchange.request)
+    pub(super) fn request(&self, exchange: u32) -> Option<&Arc<HttpRequest>> {
+        self.open.get(exchange).map(|exchange| &exchange.request)
     }
 
     /// Whether there is nothing left to do but to say that it is over.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.closing, Closing::Done | Closing::Told)
+        matches!(self.closing, Closing::Done | Closing::Reported)
     }
 
-    pub(super) fn has_told_closed(&self) -> bool {
-        matches!(self.closing, Closing::Told)
+    pub(super) fn has_reported_closed(&self) -> bool {
+        matches!(self.closing, Closing::Reported)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let timer = self.timers.first().map(|(&(at, _), ())| at);
-        let other = earliest(self.gate.deadline(), self.closing.deadline());
-        earliest(earliest(timer, other), self.client.deadline())
+        let other = earliest(self.handshake.deadline(), self.closing.deadline());
+        earliest(earliest(self.open.deadline(), other), self.client.deadline())
     }
 
     /// Goes on until there is an event, something to do about exchanges, or nothing to do. Returns whether there is
     /// something.
     pub(super) fn advance(&mut self) -> bool {
         self.borrowed = None;
-        if !core::mem::replace(&mut self.started, true) && self.client.closed().is_none() {
-            self.client.start(self.now);
+        if self.course == Course::Fresh {
+            self.course = Course::Negotiated;
+            if self.client.closed().is_none() {
+                self.client.start(self.now);
+            }
         }
         self.listen_again();
         loop {
-            while let Some(number) = self.client.next_given_up() {
-                self.call_given_up(number);
+            while let Some(number) = self.client.next_cancelled() {
+                self.call_cancelled(number);
             }
-            if self.event.is_some() || !self.controls.is_empty() {
+            if self.event.is_some() || self.open.has_control() {
                 return true;
             }
             if let Some(event) = self.client.next_event() {
@@ -364,9 +244,9 @@ impl<T> Exchanges<T> {
             } else if self.send_next() {
                 continue;
             }
-            if let Some(exchange) = self.ready.pop_front() {
+            if let Some(exchange) = self.open.next_ready() {
                 self.receive(exchange);
-            } else if self.only_call && self.client.is_idle() && self.client.closed().is_none() {
+            } else if self.makes_one_call() && self.client.is_idle() && self.client.closed().is_none() {
                 self.client.close(CloseReason::Requested);
             } else {
                 return false;
@@ -374,62 +254,24 @@ impl<T> Exchanges<T> {
         }
     }
 
-    /// Opens an exchange.
-    pub(super) fn open(&mut self, mut exchange: Exchange) -> u64 {
-        exchange.credentials = self.credentials;
+    /// Adds an exchange, to be made with the credentials of now.
+    pub(super) fn start(&mut self, mut exchange: Exchange) {
+        exchange.context.credentials = self.credentials;
         exchange.unsent_bytes = exchange.request.body.len();
         self.client.add_unsent(exchange.unsent_bytes);
-        let id = self.put_back(exchange);
-        self.controls.push_back(Control::Start(id));
-        id
+        self.open.start(exchange);
     }
 
-    /// Puts an exchange on the table that nobody is at.
-    pub(super) fn put_back(&mut self, exchange: Exchange) -> u64 {
-        let id = self.next_exchange;
-        self.next_exchange += 1;
-        if let Some(deadline) = exchange.deadline {
-            self.timers.insert((deadline, id), ());
-        }
-        self.exchanges.insert(id, Box::new(exchange));
-        id
-    }
-
-    /// Takes an exchange off the table. If somebody is still at it, it is aborted.
-    pub(super) fn drop_exchange(&mut self, id: u64) -> Option<Exchange> {
+    /// Takes an exchange out. If it is being made, it is aborted.
+    pub(super) fn drop_exchange(&mut self, id: u32) -> Option<Exchange> {
         self.request_sent(id);
-        self.turn_over(id);
-        let exchange = self.exchanges.remove(&id)?;
-        if let Some(deadline) = exchange.deadline {
-            self.timers.remove(&(deadline, id));
-        }
-        if exchange.is_running() {
-            let unsent =
-                self.controls.iter().position(|control| matches!(control, Control::Start(other) if *other == id));
-            match unsent {
-                Some(at) => drop(self.controls.remove(at)),
-                None if self.turns.give_up(id) => {}
-                None => self.controls.push_back(Control::Abort(id)),
-            }
-        }
-        Some(*exchange)
+        self.open.remove(id)
     }
 
     /// A request is sent, or will not be.
-    pub(super) fn request_sent(&mut self, id: u64) {
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+    pub(super) fn request_sent(&mut self, id: u32) {
+        if let Some(exchange) = self.open.get_mut(id) {
             self.client.remove_unsent(core::mem::take(&mut exchange.unsent_bytes));
-        }
-    }
-
-    /// Sets, changes or ends the deadline of an exchange.
-    pub(super) fn set_deadline(&mut self, id: u64, deadline: Option<Instant>) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
-        if let Some(old) = core::mem::replace(&mut exchange.deadline, deadline) {
-            self.timers.remove(&(old, id));
-        }
-        if let Some(deadline) = deadline {
-            self.timers.insert((deadline, id), ());
         }
     }
 }

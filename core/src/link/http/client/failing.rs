@@ -4,10 +4,9 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::body::Form;
-use super::exchange::{Asked, Ending, Exchange, Purpose, Stage, is_passing};
-use super::exchanges::{Control, Exchanges};
+use super::exchange::{Asked, Exchange, Head, Outcome, Purpose, Stage, is_passing};
+use super::exchanges::Exchanges;
 use super::request;
-use super::streams::Transport;
 use crate::client::{ChallengeReply, Client, Event};
 use crate::error::{CallError, HttpFailure};
 use crate::json::Json;
@@ -16,14 +15,14 @@ use crate::model::{Era, Initialize};
 
 impl<T> Exchanges<T> {
     /// An exchange is over, and everything that came in it has been dealt with.
-    pub(super) fn finished(&mut self, id: u64) {
+    pub(super) fn finished(&mut self, id: u32) {
         if self.challenges(id) {
             return;
         }
         let Some(exchange) = self.drop_exchange(id) else { return };
-        let status = exchange.failure.as_ref().map(|failure| failure.status);
+        let status = exchange.head.status_of_failure();
         let exchange = match status.filter(|_| self.error_in(&exchange).is_none()) {
-            Some(status) => match self.goes_back(exchange, status) {
+            Some(status) => match self.retry_at_original(exchange, status) {
                 Some(exchange) => exchange,
                 None => return,
             },
@@ -31,9 +30,9 @@ impl<T> Exchanges<T> {
         };
         match exchange.purpose {
             Purpose::Request(Asked { answered: true, .. }) => {}
-            Purpose::Request(_) if exchange.failure.is_some() => self.refused(exchange),
+            Purpose::Request(_) if exchange.head.failure().is_some() => self.refused(exchange),
             Purpose::Request(_) => self.unanswered(exchange),
-            Purpose::Dropped(number) => {
+            Purpose::Posted(number) => {
                 if let Some(error) = error_of(&exchange) {
                     self.fail_call(number, error);
                 }
@@ -44,9 +43,9 @@ impl<T> Exchanges<T> {
                 }
                 if announces {
                     self.announced();
-                } else if status == Some(404) && exchange.in_session {
-                    // Not for the announcement: a server that never takes it would be begun anew with without end.
-                    self.renew_session_of(exchange.beginning);
+                } else if status == Some(404) && exchange.context.in_session {
+                    // Not for the announcement: with a server that never takes it there would be no end.
+                    self.session_of_generation_lost(exchange.context.generation);
                 }
             }
             Purpose::Listen(_) => self.listener_over(exchange),
@@ -56,9 +55,8 @@ impl<T> Exchanges<T> {
     }
 
     /// The server refused a request.
-    fn refused(&mut self, mut exchange: Exchange) {
-        let failure = failure_of(&mut exchange);
-        let Purpose::Request(asked) = &exchange.purpose else { return };
+    fn refused(&mut self, exchange: Exchange) {
+        let (Purpose::Request(asked), Some(failure)) = (&exchange.purpose, failure_of(&exchange)) else { return };
         let (number, status) = (asked.number, failure.status);
         let error = self.error_in(&exchange);
         if self.client.is_probe(number) {
@@ -71,18 +69,18 @@ impl<T> Exchanges<T> {
         if exchange.request.method == "GET" {
             return self.not_resumed(exchange, &failure);
         }
-        if status == 404 && exchange.in_session {
+        if status == 404 && exchange.context.in_session {
             return self.session_lost(&exchange);
         }
-        let renewing = self.client.is_renewing();
+        let reinitializing = self.client.is_reinitializing();
         let may_be_older = (400..500).contains(&status) && !matches!(status, 401 | 403 | 408 | 429);
-        if asked.is::<Initialize>() && may_be_older && error.is_none() && renewing {
+        if asked.is::<Initialize>() && may_be_older && error.is_none() && reinitializing {
             if !self.client.handshake_refused(number, self.now) {
                 self.fail_call(number, CallError::Http(failure));
             }
             return;
         }
-        if asked.is::<Initialize>() && may_be_older && !renewing {
+        if asked.is::<Initialize>() && may_be_older && !reinitializing {
             let says_more =
                 error.as_ref().is_some_and(|error| Client::<T>::shows_modern(error) || error.data.is_some());
             if !says_more {
@@ -93,9 +91,9 @@ impl<T> Exchanges<T> {
                 return;
             }
         }
-        if !asked.is::<Initialize>() && self.is_suspicious(&exchange, status, error.as_ref()) {
+        if !asked.is::<Initialize>() && self.may_mean_change(&exchange, status, error.as_ref()) {
             let error = error.map_or_else(|| CallError::Http(failure), CallError::Remote);
-            return self.suspect(&exchange, error);
+            return self.rejected(&exchange, error);
         }
         if let (Some(error), false) = (error, matches!(status, 401 | 403)) {
             let modern = self.client.is_ready_in(Era::Modern);
@@ -122,7 +120,7 @@ impl<T> Exchanges<T> {
         }
         exchange.stage = Stage::HeldBack;
         exchange.deadline = Some(self.now + after);
-        self.put_back(exchange);
+        self.open.keep(exchange);
         None
     }
 
@@ -132,8 +130,8 @@ impl<T> Exchanges<T> {
         let Some(exchange) = waits else { return };
         let detail = alloc::format!("the stream broke, and the server does not resume it ({failure})");
         self.lost(&exchange, detail);
-        if failure.status == 404 && exchange.in_session {
-            self.renew_session_of(exchange.beginning);
+        if failure.status == 404 && exchange.context.in_session {
+            self.session_of_generation_lost(exchange.context.generation);
         }
     }
 
@@ -160,8 +158,9 @@ impl<T> Exchanges<T> {
     fn unanswered(&mut self, mut exchange: Exchange) {
         let Purpose::Request(asked) = &exchange.purpose else { return };
         let number = asked.number;
-        if let Some(found) = exchange.wrong_type.take() {
-            self.lost_sight(&exchange);
+        if let Head::WrongType(found) = &mut exchange.head {
+            let found = core::mem::take(found);
+            self.forget_redirect(&exchange);
             let excerpt = exchange.body.excerpt(HttpFailure::EXCERPT);
             if exchange.request.method == "GET" {
                 let detail = alloc::format!("the stream broke, and the server answers with {found} to go on with it");
@@ -173,10 +172,10 @@ impl<T> Exchanges<T> {
         let headless = matches!(exchange.body.form, Form::Unknown) && exchange.request.method != "GET";
         let detail = match exchange.stage {
             // A probe that the network broke off says nothing about the server.
-            Stage::Over(Ending::Broken(error)) if headless || self.client.is_probe(number) => {
+            Stage::Over(Outcome::Broken(error)) if headless || self.client.is_probe(number) => {
                 return self.fail_call(number, CallError::Transport(error));
             }
-            Stage::Over(Ending::Broken(ref error)) => alloc::format!("{error}"),
+            Stage::Over(Outcome::Broken(ref error)) => alloc::format!("{error}"),
             _ if matches!(exchange.body.form, Form::Events) => "the stream ended without it".into(),
             _ => "the body is empty".into(),
         };
@@ -205,8 +204,8 @@ impl<T> Exchanges<T> {
 
     /// Makes a request again that the server says it did not get in time; not a second time. Some say so of a request that
     /// they got and did not answer in time: one that was sent as a whole and may do something twice is not made again.
-    pub(super) fn came_too_late(&mut self, id: u64, status: u16) -> bool {
-        let Some(exchange) = self.exchanges.get(&id).filter(|exchange| status == 408 && !exchange.late) else {
+    pub(super) fn came_too_late(&mut self, id: u32, status: u16) -> bool {
+        let Some(exchange) = self.open.get(id).filter(|exchange| status == 408 && !exchange.tried.late) else {
             return false;
         };
         let harmless = match &exchange.purpose {
@@ -225,62 +224,57 @@ impl<T> Exchanges<T> {
         }
         let request = (*old.request).clone();
         let mut exchange = old.with_request(request);
-        exchange.late = true;
-        self.open(exchange);
+        exchange.tried.late = true;
+        self.start(exchange);
         true
     }
 
     /// Asks the program for other credentials, if the server wants them and the program has them to give. Returns whether
     /// the exchange goes on.
-    fn challenges(&mut self, id: u64) -> bool {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
-        let refused = exchange.failure.as_ref().is_some_and(|failure| matches!(failure.status, 401 | 403));
+    fn challenges(&mut self, id: u32) -> bool {
+        let Some(exchange) = self.open.get(id) else { return false };
+        let refused = matches!(exchange.head.status_of_failure(), Some(401 | 403));
         let askable = !matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Delete);
-        if !refused || !askable || !self.http.answers_challenges || exchange.challenged {
+        if !refused || !askable || !self.http.answers_challenges || exchange.tried.credentials {
             return false;
         }
-        if exchange.is_running() {
-            // The rest of what it says is not waited for.
-            exchange.stage = Stage::Over(Ending::Complete);
-            self.controls.push_back(Control::Abort(id));
-            self.turn_over(id);
-        }
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return false };
-        if exchange.credentials < self.credentials {
+        // The rest of what it says is not waited for.
+        self.open.stop(id);
+        let Some(exchange) = self.open.get_mut(id) else { return false };
+        if exchange.context.credentials < self.credentials {
             // Somebody else has been asked meanwhile.
             self.replay(id);
             return true;
         }
-        let challenge = failure_of(exchange);
-        exchange.failure = Some((*challenge).clone());
+        let Some(challenge) = failure_of(exchange) else { return false };
         exchange.stage = Stage::Challenged;
         let until = self.now + self.http.challenge_timeout;
         if let Some(number) = exchange.number() {
             self.client.postpone(number, until);
         }
-        self.set_deadline(id, Some(until));
+        self.open.set_deadline(id, Some(until));
         self.client.report(Event::Challenged { reply: ChallengeReply { exchange: id }, challenge });
         true
     }
 
     /// The program has answered a challenge.
-    pub(super) fn challenge_answered(&mut self, id: u64, with_headers: bool) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(super) fn challenge_answered(&mut self, id: u32, with_headers: bool) {
+        let Some(exchange) = self.open.get_mut(id) else { return };
         if !matches!(exchange.stage, Stage::Challenged) {
             return;
         }
         if with_headers {
             self.replay(id);
         } else {
-            exchange.challenged = true;
-            exchange.stage = Stage::Over(Ending::Complete);
-            self.set_deadline(id, None);
-            self.ready.push_back(id);
+            exchange.tried.credentials = true;
+            exchange.stage = Stage::Over(Outcome::Complete);
+            self.open.set_deadline(id, None);
+            self.open.mark_ready(id);
         }
     }
 
     /// Makes a request again with the credentials of now.
-    fn replay(&mut self, id: u64) {
+    fn replay(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
         let number = old.number();
         let waited = match (&old.stage, old.deadline) {
@@ -290,17 +284,17 @@ impl<T> Exchanges<T> {
         let headers = request::replaced(&old.request.headers, &self.http.headers);
         let request = request::HttpRequest { headers, ..(*old.request).clone() };
         let mut exchange = old.with_request(request);
-        exchange.challenged = true;
+        exchange.tried.credentials = true;
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
         if let Some(number) = number {
             self.client.restart_timeout(number, waited, self.now);
         }
-        self.open(exchange);
+        self.start(exchange);
     }
 
     /// The time of an exchange is up.
-    pub(super) fn expired(&mut self, id: u64) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(super) fn expired(&mut self, id: u32) {
+        let Some(exchange) = self.open.get_mut(id) else { return };
         match (&exchange.stage, &exchange.purpose) {
             (Stage::Waiting, _) => self.reconnect(id),
             (Stage::HeldBack, _) => {
@@ -309,16 +303,16 @@ impl<T> Exchanges<T> {
                 }
             }
             (Stage::Challenged, _) => {
-                exchange.challenged = true;
-                exchange.stage = Stage::Over(Ending::Complete);
+                exchange.tried.credentials = true;
+                exchange.stage = Stage::Over(Outcome::Complete);
                 self.finished(id);
             }
             // The body of an error is not worth more time: what is there has to do.
             (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),
             // The server has taken the request; its answer is waited for elsewhere.
-            (Stage::Answering, Purpose::Dropped(_)) => drop(self.drop_exchange(id)),
-            (_, Purpose::Dropped(number)) => {
+            (Stage::Answering, Purpose::Posted(_)) => drop(self.drop_exchange(id)),
+            (_, Purpose::Posted(number)) => {
                 let (number, after) = (*number, self.http.message_timeout);
                 self.drop_exchange(id);
                 self.fail_call(number, CallError::TimedOut { after });
@@ -354,27 +348,22 @@ impl<T> Exchanges<T> {
 
     /// Whether the server speaks the legacy era over Streamable HTTP, where streams can be resumed.
     pub(super) fn may_resume(&self) -> bool {
-        matches!(self.transport, Transport::Streamable)
-            && self.client.spoken().is_none_or(|version| version.era() == Era::Legacy)
+        self.transport.is_streamable() && self.client.spoken().is_none_or(|version| version.era() == Era::Legacy)
     }
 }
 
 /// What a response that is no success says, with the first part of its body.
-fn failure_of(exchange: &mut Exchange) -> Box<HttpFailure> {
-    let mut failure = exchange.failure.take().unwrap_or_else(|| HttpFailure::new(0));
-    failure.body = exchange.body.excerpt(HttpFailure::EXCERPT);
-    Box::new(failure)
+fn failure_of(exchange: &Exchange) -> Option<Box<HttpFailure>> {
+    let body = exchange.body.excerpt(HttpFailure::EXCERPT);
+    exchange.head.failure().map(|failure| Box::new(HttpFailure { body, ..failure.clone() }))
 }
 
 /// Why a message was not delivered, if it was not.
 fn error_of(exchange: &Exchange) -> Option<CallError> {
-    match (&exchange.failure, &exchange.stage) {
-        (Some(failure), _) => {
-            let body = exchange.body.excerpt(HttpFailure::EXCERPT);
-            Some(CallError::Http(Box::new(HttpFailure { body, ..failure.clone() })))
-        }
+    match (failure_of(exchange), &exchange.stage) {
+        (Some(failure), _) => Some(CallError::Http(failure)),
         // The server has said that it got the message; what it says beyond that nobody reads.
-        (None, Stage::Over(Ending::Broken(error))) if matches!(exchange.body.form, Form::Unknown) => {
+        (None, Stage::Over(Outcome::Broken(error))) if matches!(exchange.body.form, Form::Unknown) => {
             Some(CallError::Transport(error.clone()))
         }
         _ => None,

@@ -1,14 +1,14 @@
 //! The exchanges on connections of HTTP/1.1.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use serde::Serialize;
 
-use super::carrier::{Carried, Carrier};
 use super::config::{HeaderError, HttpClientConfig};
-use super::exchange::ExchangeId;
-use super::exchanges::{Control, Exchanges};
+use super::exchanges::Exchanges;
+use super::open::Control;
 use super::pool::{Answers, Pool, PoolOutput};
+use super::request::HttpRequest;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::{Headers, ResponseHead};
 use crate::error::{ConnError, Refused};
@@ -40,16 +40,23 @@ use crate::time::{Instant, earliest};
 pub struct HttpClient<T> {
     exchanges: Exchanges<T>,
     pool: Pool,
-    /// Who makes the requests, if it is not the pool.
-    carrier: Option<Box<dyn Carrier>>,
-    /// How much of what it tells has been taken in since the machine was idle.
-    news: usize,
+    /// Whether somebody else makes the requests, in place of the pool.
+    delegates: bool,
     now: Instant,
 }
 
-/// How much of what a carrier tells is taken in before its driver looks after other things: a server may speak faster than
-/// anybody listens.
-const NEWS_AT_ONCE: usize = 16;
+/// A client whose requests of HTTP somebody else can make: a browser's `fetch`, a company's client. See
+/// [`HttpClient::delegating`].
+pub trait HttpExchanges: Machine {
+    /// The request to be made for a [`Target::Exchange`], until its response is over.
+    fn request(&self, exchange: ConnId) -> Option<Arc<HttpRequest>>;
+
+    /// The head of a response is there. Interim ones (1xx) are not reported.
+    fn response(&mut self, exchange: ConnId, status: u16, headers: &Headers, now: Instant);
+
+    /// A part of the body of a response is there. Poll after each, for this is where messages come from.
+    fn body(&mut self, exchange: ConnId, bytes: &[u8], now: Instant);
+}
 
 impl<T> HttpClient<T> {
     /// A client that begins to negotiate at once.
@@ -70,19 +77,49 @@ impl<T> HttpClient<T> {
     }
 
     pub(super) fn on(exchanges: Exchanges<T>, now: Instant) -> Self {
-        Self { pool: Pool::new(&exchanges.http), exchanges, carrier: None, news: 0, now }
+        Self { pool: Pool::new(&exchanges.http), exchanges, delegates: false, now }
     }
 
     /// The same, with requests made by somebody else: it never asks for a connection.
+    ///
+    /// Each [`Output::Open`] has [`Target::Exchange`], and means a request to be made: [`HttpExchanges::request`]. What
+    /// comes back goes into [`HttpExchanges::response`] and [`HttpExchanges::body`], as it comes: a server may speak for
+    /// hours in one response. [`read_eof`](Machine::read_eof) says that the response is complete, and
+    /// [`conn_failed`](Machine::conn_failed) that the request could not be made or its response broke off.
+    /// [`Output::Close`] gives an exchange up: its stream is to be closed at once, and whatever still comes of it is
+    /// ignored. Redirects are not to be followed on the way, for only this machine knows where credentials may go.
+    ///
+    /// ```
+    /// use windlass::client::{ClientConfig, ClientEvent};
+    /// use windlass::codec::http1::Headers;
+    /// use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
+    /// use windlass::model::Implementation;
+    /// use windlass::{Instant, Machine, Output, Target};
+    ///
+    /// let now = Instant::ZERO;
+    /// let http = HttpClientConfig::new("http://localhost:3000/mcp")?;
+    /// let client: HttpClient<u32> = HttpClient::new(ClientConfig::new(Implementation::new("doc", "1")), http, now);
+    /// let mut client = client.delegating();
+    /// let Output::Open { conn, target: Target::Exchange } = client.poll() else { panic!("it begins with a request") };
+    /// let request = client.request(conn).expect("it is to be made");
+    /// assert_eq!((request.method, request.headers.get("mcp-method")), ("POST", Some("server/discover")));
+    ///
+    /// client.response(conn, 200, &Headers::from([("Content-Type", "application/json")]), now);
+    /// client.body(conn, br#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#, now);
+    /// client.read_eof(conn, now);
+    /// assert!(matches!(client.poll(), Output::Event(ClientEvent::Ready(_))));
+    /// # Ok::<(), windlass::link::http::UrlError>(())
+    /// ```
     #[must_use]
-    pub fn through(self, carrier: Box<dyn Carrier>) -> Self {
-        Self { carrier: Some(carrier), ..self }
+    pub fn delegating(self) -> Self {
+        Self { delegates: true, ..self }
     }
 
     client_methods!();
 
     /// Answers a challenge: with headers, which from now on are sent with every request in place of their namesakes, the
-    /// request is made once more; without, it fails with what the server said.
+    /// request is made once more, and nothing is answered from the cache that was said to somebody else; without, it fails
+    /// with what the server said.
     pub fn answer_challenge(
         &mut self,
         reply: ChallengeReply,
@@ -112,20 +149,20 @@ impl<T> HttpClient<T> {
 }
 
 impl<T> Answers for Exchanges<T> {
-    fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant) {
-        self.response(ExchangeId(exchange), head.status, &head.headers, now);
+    fn head(&mut self, exchange: u32, head: &ResponseHead, now: Instant) {
+        self.response(exchange, head.status, &head.headers, now);
     }
 
-    fn body(&mut self, exchange: u64, bytes: &[u8], now: Instant) {
-        Self::body(self, ExchangeId(exchange), bytes, now);
+    fn body(&mut self, exchange: u32, bytes: &[u8], now: Instant) {
+        Self::body(self, exchange, bytes, now);
     }
 
-    fn end(&mut self, exchange: u64, now: Instant) {
-        Self::end(self, ExchangeId(exchange), now);
+    fn end(&mut self, exchange: u32, now: Instant) {
+        Self::end(self, exchange, now);
     }
 
-    fn failed(&mut self, exchange: u64, why: ConnError, now: Instant) {
-        Self::failed(self, ExchangeId(exchange), why, now);
+    fn failed(&mut self, exchange: u32, why: ConnError, now: Instant) {
+        Self::failed(self, exchange, why, now);
     }
 }
 
@@ -152,7 +189,10 @@ impl<T> Machine for HttpClient<T> {
 
     fn read_eof(&mut self, conn: ConnId, now: Instant) {
         self.now = now;
-        self.pool.read_eof(conn, &mut self.exchanges, now);
+        match self.delegates {
+            true => self.exchanges.end(conn.0, now),
+            false => self.pool.read_eof(conn, &mut self.exchanges, now),
+        }
     }
 
     fn write_buf(&self, conn: ConnId) -> &[u8] {
@@ -164,7 +204,7 @@ impl<T> Machine for HttpClient<T> {
     }
 
     fn is_over(&self) -> bool {
-        self.exchanges.has_told_closed() && self.pool.is_empty() && self.pool.is_quiet()
+        self.exchanges.has_reported_closed() && self.pool.is_empty() && self.pool.is_quiet()
     }
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
@@ -176,7 +216,10 @@ impl<T> Machine for HttpClient<T> {
 
     fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
         self.now = now;
-        self.pool.conn_failed(conn, why, &mut self.exchanges, now);
+        match self.delegates {
+            true => self.exchanges.failed(conn.0, why, now),
+            false => self.pool.conn_failed(conn, why, &mut self.exchanges, now),
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -191,7 +234,15 @@ impl<T> Machine for HttpClient<T> {
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
         loop {
             while let Some(control) = self.exchanges.next_control() {
-                self.control(control);
+                match control {
+                    Control::Start(exchange) if self.delegates => {
+                        // How fast it is sent is not for this machine to know.
+                        self.exchanges.request_sent(exchange);
+                        return Output::Open { conn: ConnId(exchange), target: Target::Exchange };
+                    }
+                    Control::Abort(exchange) if self.delegates => return Output::Close(ConnId(exchange)),
+                    control => self.control(control),
+                }
             }
             if self.exchanges.is_over() {
                 self.pool.shut();
@@ -214,16 +265,6 @@ impl<T> Machine for HttpClient<T> {
                 };
             }
             if !self.exchanges.advance() {
-                if self.news == NEWS_AT_ONCE {
-                    self.news = 0;
-                    return Output::Idle { deadline: Some(self.now) };
-                }
-                if let Some((exchange, news, at)) = self.carrier.as_mut().and_then(|carrier| carrier.next()) {
-                    self.news += 1;
-                    self.take(exchange, news, at);
-                    continue;
-                }
-                self.news = 0;
                 if self.pool.lets_go() {
                     continue;
                 }
@@ -234,39 +275,32 @@ impl<T> Machine for HttpClient<T> {
 }
 
 impl<T> HttpClient<T> {
+    /// Has the pool make a request, or give it up.
     fn control(&mut self, control: Control) {
-        if let Some(carrier) = &mut self.carrier {
-            match control {
-                Control::Start(exchange) => {
-                    self.exchanges.request_sent(exchange);
-                    if let Some(request) = self.exchanges.request(exchange) {
-                        carrier.start(ExchangeId(exchange), request.clone());
-                    }
-                }
-                Control::Abort(exchange) => carrier.abort(ExchangeId(exchange)),
-            }
-            return;
-        }
         match control {
             Control::Start(exchange) => {
                 let Some(request) = self.exchanges.request(exchange) else { return };
                 if let Err(why) = self.pool.start(exchange, request.clone(), self.now) {
-                    self.exchanges.failed(ExchangeId(exchange), why, self.now);
+                    self.exchanges.failed(exchange, why, self.now);
                 }
             }
             Control::Abort(exchange) => self.pool.abort(exchange),
         }
     }
+}
 
-    /// Takes in what came of a request that was made elsewhere.
-    fn take(&mut self, exchange: ExchangeId, news: Carried, at: Instant) {
-        // It may have waited while other things happened.
-        self.now = self.now.max(at);
-        match news {
-            Carried::Response { status, headers } => self.exchanges.response(exchange, status, &headers, self.now),
-            Carried::Body(bytes) => self.exchanges.body(exchange, &bytes, self.now),
-            Carried::End => self.exchanges.end(exchange, self.now),
-            Carried::Failed(why) => self.exchanges.failed(exchange, why, self.now),
-        }
+impl<T> HttpExchanges for HttpClient<T> {
+    fn request(&self, exchange: ConnId) -> Option<Arc<HttpRequest>> {
+        self.exchanges.request(exchange.0).cloned()
+    }
+
+    fn response(&mut self, exchange: ConnId, status: u16, headers: &Headers, now: Instant) {
+        self.now = now;
+        self.exchanges.response(exchange.0, status, headers, now);
+    }
+
+    fn body(&mut self, exchange: ConnId, bytes: &[u8], now: Instant) {
+        self.now = now;
+        self.exchanges.body(exchange.0, bytes, now);
     }
 }

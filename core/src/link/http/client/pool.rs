@@ -17,10 +17,10 @@ use crate::time::Instant;
 
 /// Who is told what came back.
 pub(super) trait Answers {
-    fn head(&mut self, exchange: u64, head: &ResponseHead, now: Instant);
-    fn body(&mut self, exchange: u64, bytes: &[u8], now: Instant);
-    fn end(&mut self, exchange: u64, now: Instant);
-    fn failed(&mut self, exchange: u64, why: ConnError, now: Instant);
+    fn head(&mut self, exchange: u32, head: &ResponseHead, now: Instant);
+    fn body(&mut self, exchange: u32, bytes: &[u8], now: Instant);
+    fn end(&mut self, exchange: u32, now: Instant);
+    fn failed(&mut self, exchange: u32, why: ConnError, now: Instant);
 }
 
 /// What the adapter is to do.
@@ -56,7 +56,7 @@ impl Pool {
     }
 
     /// Makes a request.
-    pub(super) fn start(&mut self, exchange: u64, request: Arc<HttpRequest>, now: Instant) -> Result<(), ConnError> {
+    pub(super) fn start(&mut self, exchange: u32, request: Arc<HttpRequest>, now: Instant) -> Result<(), ConnError> {
         self.place(Job { exchange, request, sent_at: now, answered: false, retried: false }, now)
     }
 
@@ -94,7 +94,7 @@ impl Pool {
     }
 
     /// Gives up an exchange; its connection goes with it.
-    pub(super) fn abort(&mut self, exchange: u64) {
+    pub(super) fn abort(&mut self, exchange: u32) {
         let carries = |connection: &Connection| connection.job.as_ref().is_some_and(|job| job.exchange == exchange);
         let carrier = self.connections.iter().find(|(_, connection)| carries(connection)).map(|(&conn, _)| conn);
         if let Some(conn) = carrier {
@@ -179,7 +179,7 @@ impl Pool {
     }
 
     /// Returns the exchange whose request is written, if this was the last of it.
-    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) -> Option<u64> {
+    pub(super) fn write_done(&mut self, conn: ConnId, count: usize) -> Option<u32> {
         let connection = self.connections.get_mut(&conn.0)?;
         connection.outbox.wrote(count);
         let job = connection.job.as_ref().filter(|_| connection.outbox.len() == 0)?;

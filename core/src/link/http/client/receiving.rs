@@ -7,12 +7,10 @@ use core::time::Duration;
 
 use super::body::{Form, Item};
 use super::events::{Held, Place};
-use super::exchange::{self, Asked, Exchange, Purpose, Stage};
+use super::exchange::{self, Asked, Exchange, Head, Purpose, Stage};
 use super::exchanges::Exchanges;
 use super::request;
-use super::sending::{Gate, Mismatch};
-use super::streams::Transport;
-use super::tools::Listing;
+use super::tools::{Listing, Mismatch};
 use crate::client::Event;
 use crate::codec::http1::Headers;
 use crate::error::CallError;
@@ -27,22 +25,23 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 impl<T> Exchanges<T> {
     /// The head of a response is there: decides how to read its body.
-    pub(super) fn head(&mut self, id: u64, status: u16, headers: &Headers) {
+    pub(super) fn head(&mut self, id: u32, status: u16, headers: &Headers) {
         if self.came_too_late(id, status) || self.redirected(id, status, headers) {
             return;
         }
         self.request_sent(id);
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.open.get_mut(id) else { return };
         exchange.stage = Stage::Answering;
+        exchange.head = Head::Accepted { at: self.now, session: None };
         let success = (200..300).contains(&status);
         let events = success && headers.content_type_is("text/event-stream");
         let resuming = exchange.request.method == "GET";
         let limits = self.client.limits();
         match &exchange.purpose {
             // Nobody waits for what it says, but it may be tried again behind its last event.
-            Purpose::Listen(_) if !success => exchange.failure = Some(exchange::failure(status, headers)),
+            Purpose::Listen(_) if !success => exchange.head = Head::Refused(exchange::failure(status, headers)),
             _ if !success => {
-                exchange.failure = Some(exchange::failure(status, headers));
+                exchange.head = Head::Refused(exchange::failure(status, headers));
                 self.read_excerpt(id);
             }
             Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if is_encoded(headers) => {
@@ -50,7 +49,6 @@ impl<T> Exchanges<T> {
             }
             Purpose::Request(_) | Purpose::Listen(_) | Purpose::Events if events => {
                 exchange.body.read_events(limits);
-                exchange.streams_since = Some(self.now);
             }
             Purpose::Listen(_) | Purpose::Events => self.wrong_type(id, headers),
             Purpose::Request(_) if resuming => self.wrong_type(id, headers),
@@ -58,34 +56,34 @@ impl<T> Exchanges<T> {
             Purpose::Request(_) if matches!(status, 202 | 204) => exchange.body.form = Form::Ignored,
             Purpose::Request(_) if !headers.contains("content-type") => exchange.body.form = Form::Json,
             Purpose::Request(_) => self.wrong_type(id, headers),
-            Purpose::Dropped(_) | Purpose::Message { .. } | Purpose::Delete => exchange.body.form = Form::Ignored,
+            Purpose::Posted(_) | Purpose::Message { .. } | Purpose::Delete => exchange.body.form = Form::Ignored,
         }
-        if success && self.exchanges.get(&id).is_some_and(|exchange| exchange.wrong_type.is_none()) {
-            self.found(id);
+        if self.open.get(id).is_some_and(|exchange| matches!(exchange.head, Head::Accepted { .. })) {
+            self.remember_redirect(id);
         }
         self.head_read(id, success, events, headers);
     }
 
     /// What a head means beyond its body.
-    fn head_read(&mut self, id: u64, success: bool, events: bool, headers: &Headers) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    fn head_read(&mut self, id: u32, success: bool, events: bool, headers: &Headers) {
+        let Some(exchange) = self.open.get(id) else { return };
         match &exchange.purpose {
             Purpose::Request(asked) if success && asked.is::<Initialize>() => {
                 let granted = request::session_id(headers);
-                if let Some(exchange) = self.exchanges.get_mut(&id) {
-                    exchange.granted = granted;
+                if let Some(Head::Accepted { session, .. }) = self.open.get_mut(id).map(|exchange| &mut exchange.head) {
+                    *session = granted;
                 }
             }
             Purpose::Message { announces: true } if success => self.announced(),
             Purpose::Listen(_) if events => {
-                self.set_deadline(id, None);
-                self.lost_listener = false;
+                self.open.set_deadline(id, None);
+                self.streams.lost_listener = false;
                 self.listening_decided();
             }
             Purpose::Listen(_) => {
                 let Some(exchange) = self.drop_exchange(id) else { return };
-                let status = exchange.failure.as_ref().map(|failure| failure.status);
-                if let Some(exchange) = self.goes_back(exchange, status.unwrap_or(404)) {
+                let status = exchange.head.status_of_failure();
+                if let Some(exchange) = self.retry_at_original(exchange, status.unwrap_or(404)) {
                     self.listening_decided();
                     if let Some(status) = status {
                         self.listener_refused(exchange, status);
@@ -97,44 +95,46 @@ impl<T> Exchanges<T> {
     }
 
     /// Something is wrong with the response: its first part tells what.
-    fn read_excerpt(&mut self, id: u64) {
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+    fn read_excerpt(&mut self, id: u32) {
+        if let Some(exchange) = self.open.get_mut(id) {
             exchange.body.read_excerpt();
-            self.set_deadline(id, Some(self.now + ERROR_BODY_TIME));
+            self.open.set_deadline(id, Some(self.now + ERROR_BODY_TIME));
         }
     }
 
-    fn wrong_type(&mut self, id: u64, headers: &Headers) {
-        if let Some(exchange) = self.exchanges.get_mut(&id) {
+    fn wrong_type(&mut self, id: u32, headers: &Headers) {
+        if let Some(exchange) = self.open.get_mut(id) {
             let mut found = String::from(headers.get("content-type").unwrap_or("no content type"));
             if let Some(coding) = headers.get("content-encoding").filter(|_| is_encoded(headers)) {
                 found = alloc::format!("{found} encoded by {coding}, which was not asked for");
             }
-            exchange.wrong_type = Some(crate::jsonrpc::excerpt(&found).into());
+            exchange.head = Head::WrongType(crate::jsonrpc::excerpt(&found).into());
             self.read_excerpt(id);
         }
     }
 
     /// Deals with one thing that came for an exchange.
-    pub(super) fn receive(&mut self, id: u64) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    pub(super) fn receive(&mut self, id: u32) {
+        let Some(exchange) = self.open.get_mut(id) else { return };
         let item = exchange.body.items.pop_front();
-        if !exchange.body.items.is_empty() || (item.is_some() && matches!(exchange.stage, Stage::Over(_))) {
-            self.ready.push_front(id);
+        let overflowed = exchange.body.overflowed;
+        let over = matches!(exchange.stage, Stage::Over(_));
+        if !exchange.body.items.is_empty() || (item.is_some() && over) {
+            self.open.mark_next(id);
         }
         match item {
             Some(Item::Text(place)) => self.text(id, place),
             Some(Item::Named(name, place)) => self.named(id, &name, place),
             Some(Item::Malformed(malformed)) => self.malformed(id, malformed),
-            None if exchange.body.overflowed => self.overflowed(id),
-            None if matches!(exchange.stage, Stage::Over(_)) => self.finished(id),
+            None if overflowed => self.overflowed(id),
+            None if over => self.finished(id),
             None => {}
         }
     }
 
     /// An event with a name of its own, of which there is only one that means something.
-    fn named(&mut self, id: u64, name: &str, place: Range<usize>) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    fn named(&mut self, id: u32, name: &str, place: Range<usize>) {
+        let Some(exchange) = self.open.get(id) else { return };
         if matches!(exchange.purpose, Purpose::Events) && name == "endpoint" {
             let endpoint = exchange.body.texts.get(place).map(String::from_utf8_lossy).unwrap_or_default();
             let endpoint = endpoint.into_owned();
@@ -143,18 +143,19 @@ impl<T> Exchanges<T> {
     }
 
     /// A message, or a batch of them.
-    fn text(&mut self, id: u64, mut place: Range<usize>) {
+    fn text(&mut self, id: u32, mut place: Range<usize>) {
         let listing = self.listing(id, &mut place);
         let batches = self.client.spoken().is_some_and(|version| version.allows_batches());
         let was_ready = self.client.is_ready_in(Era::Legacy);
-        let number = self.exchanges.get(&id).and_then(|exchange| exchange.number());
-        let renewal = self.renewal().filter(|renewal| Some(renewal.number) == number);
-        if renewal.is_some() {
-            // What was written before the answer is of the old beginning.
-            self.park_written();
+        let number = self.open.get(id).and_then(|exchange| exchange.number());
+        let again = self.handshake.reinitialization();
+        let answers_handshake = again.filter(|again| Some(again.number) == number);
+        if answers_handshake.is_some() {
+            // What was written before the answer is of the old session.
+            self.defer_written();
         }
         let modern = self.client.is_ready_in(Era::Modern);
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+        let Some(exchange) = self.open.get_mut(id) else { return };
         let texts = &exchange.body.texts[..];
         let text = texts.get(place).unwrap_or_default();
         let mut message = match parse(text, self.client.limits()) {
@@ -168,15 +169,15 @@ impl<T> Exchanges<T> {
                     exchange.body.items.push_front(entry);
                 }
                 exchange.body.is_batch = true;
-                return self.ready.push_front(id);
+                return self.open.mark_next(id);
             }
             Ok(Parsed::Batch(_)) => return self.malformed(id, Malformed::new(MalformedKind::BatchNotAllowed, "")),
             Err(malformed) => return self.malformed(id, malformed),
         };
-        // What the server asked before it began anew, it does not know of any more.
+        // What the server asked in another session, it does not know of any more.
         let outdated = match exchange.purpose {
-            Purpose::Request(_) if exchange.beginning != self.beginnings => true,
-            _ => matches!(self.gate, Gate::Renewing(_)) && renewal.is_none(),
+            Purpose::Request(_) if exchange.context.generation != self.handshake.generation => true,
+            _ => again.is_some() && answers_handshake.is_none(),
         };
         if outdated && matches!(message, Message::Request { .. }) {
             return;
@@ -190,7 +191,7 @@ impl<T> Exchanges<T> {
                     answered = Some(asked.number);
                     *answers = Some(Id::Number(asked.number));
                 }
-                Purpose::Events if matches!(self.transport, Transport::Events { .. }) => {}
+                Purpose::Events if !self.transport.is_streamable() => {}
                 _ => return self.client.count_unknown_answer(),
             }
             let complaint = outcome.as_ref().err().filter(|_| modern);
@@ -199,7 +200,7 @@ impl<T> Exchanges<T> {
                 return self.list_tools_again(mismatch, None);
             }
         }
-        exchange.body.telling = true;
+        exchange.body.has_message = true;
         if let Some(event) = self.client.handle(message, self.now) {
             let event = event.hold(|text| Held::In(Place::of(text, id, texts)));
             self.prepare(event);
@@ -210,21 +211,24 @@ impl<T> Exchanges<T> {
                 self.tools_listed(number, listing.next_cursor);
             }
         }
-        if let Some(renewal) = renewal.filter(|_| !self.client.is_renewing() && self.client.closed().is_none()) {
-            self.renewal_over(renewal);
-            if let Some(handshake) = self.exchanges.get_mut(&id) {
-                handshake.beginning = self.beginnings;
+        let over = !self.client.is_reinitializing() && self.client.closed().is_none();
+        if let Some(again) = answers_handshake.filter(|_| over) {
+            self.reinitialized(again);
+            if let Some(handshake) = self.open.get_mut(id) {
+                handshake.context.generation = self.handshake.generation;
             }
         }
         if self.client.is_ready_in(Era::Legacy) && !was_ready {
-            self.session = self.exchanges.get_mut(&id).and_then(|exchange| exchange.granted.take());
+            if let Some(Head::Accepted { session, .. }) = self.open.get_mut(id).map(|exchange| &mut exchange.head) {
+                self.handshake.session = session.take();
+            }
             self.handshake_over();
         }
     }
 
     /// If a message answers a request for tools, learns from it; leaves out what cannot be used.
-    fn listing(&mut self, id: u64, place: &mut Range<usize>) -> Option<Listing> {
-        let exchange = self.exchanges.get_mut(&id)?;
+    fn listing(&mut self, id: u32, place: &mut Range<usize>) -> Option<Listing> {
+        let exchange = self.open.get_mut(id)?;
         let Purpose::Request(asked) = &exchange.purpose else { return None };
         if asked.answered || !asked.is::<ListTools>() {
             return None;
@@ -244,15 +248,15 @@ impl<T> Exchanges<T> {
     }
 
     /// A request has its answer: what still comes on its stream may come, but not for long.
-    fn answered(&mut self, id: u64) {
-        if self.exchanges.get(&id).is_some_and(|exchange| exchange.is_running()) {
-            self.set_deadline(id, Some(self.now + DRAIN_TIME));
+    fn answered(&mut self, id: u32) {
+        if self.open.get(id).is_some_and(|exchange| exchange.is_under_way()) {
+            self.open.set_deadline(id, Some(self.now + DRAIN_TIME));
         }
     }
 
     /// Something that is no message.
-    fn malformed(&mut self, id: u64, mut malformed: Malformed) {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return };
+    fn malformed(&mut self, id: u32, mut malformed: Malformed) {
+        let Some(exchange) = self.open.get_mut(id) else { return };
         let number = exchange.number();
         // What pretends to answer a request of another stream is not believed.
         let ours = malformed.id.as_ref().is_some_and(|id| number.is_some_and(|number| *id == Id::Number(number)));
@@ -269,7 +273,7 @@ impl<T> Exchanges<T> {
             self.unusable(number, detail);
         }
         if !self.client.is_open(number) {
-            if let Some(Purpose::Request(asked)) = self.exchanges.get_mut(&id).map(|exchange| &mut exchange.purpose) {
+            if let Some(Purpose::Request(asked)) = self.open.get_mut(id).map(|exchange| &mut exchange.purpose) {
                 asked.answered = true;
             }
             self.answered(id);
@@ -286,8 +290,8 @@ impl<T> Exchanges<T> {
     }
 
     /// More came than is kept.
-    fn overflowed(&mut self, id: u64) {
-        let Some(exchange) = self.exchanges.get(&id) else { return };
+    fn overflowed(&mut self, id: u32) {
+        let Some(exchange) = self.open.get(id) else { return };
         if matches!(exchange.body.form, Form::Excerpt) {
             return self.finished(id);
         }

@@ -27,10 +27,12 @@ impl<T> Exchanges<T> {
     }
 
     /// Follows a redirect, if it stays within the origin and means the same request.
-    pub(super) fn redirected(&mut self, id: u64, status: u16, headers: &Headers) -> bool {
-        let Some(exchange) = self.exchanges.get(&id) else { return false };
+    pub(super) fn redirected(&mut self, id: u32, status: u16, headers: &Headers) -> bool {
+        let Some(exchange) = self.open.get(id) else { return false };
         let same_request = matches!(status, 307 | 308) || exchange.request.method == "GET";
-        if !matches!(status, 301 | 302 | 303 | 307 | 308) || !same_request || exchange.redirects >= self.http.redirects
+        if !matches!(status, 301 | 302 | 303 | 307 | 308)
+            || !same_request
+            || exchange.tried.redirects >= self.http.redirects
         {
             return false;
         }
@@ -43,21 +45,21 @@ impl<T> Exchanges<T> {
         let request = HttpRequest { url, ..(*exchange.request).clone() };
         let Some(old) = self.drop_exchange(id) else { return false };
         let mut exchange = old.with_request(request);
-        exchange.redirects += 1;
-        exchange.settled &= matches!(status, 301 | 308);
-        self.open(exchange);
+        exchange.tried.redirects += 1;
+        exchange.tried.elsewhere |= !matches!(status, 301 | 308);
+        self.start(exchange);
         true
     }
 
     /// A request was answered as an MCP server answers: if the endpoint has moved there for good, that is remembered.
-    pub(super) fn found(&mut self, id: u64) {
-        let Some(exchange) = self.exchanges.get(&id).filter(|exchange| self.has_moved(exchange)) else { return };
+    pub(super) fn remember_redirect(&mut self, id: u32) {
+        let Some(exchange) = self.open.get(id).filter(|exchange| self.has_moved(exchange)) else { return };
         *self.moved.of(exchange.request.method) = Some(exchange.request.url.clone());
     }
 
     /// A request was answered by something that is no MCP server: if that is where the endpoint had moved, it is not
     /// there any more.
-    pub(super) fn lost_sight(&mut self, exchange: &Exchange) {
+    pub(super) fn forget_redirect(&mut self, exchange: &Exchange) {
         if self.has_moved(exchange) {
             *self.moved.of(exchange.request.method) = None;
         }
@@ -65,24 +67,24 @@ impl<T> Exchanges<T> {
 
     /// Makes a request again at the address that the program gave, if it went straight to where the endpoint had moved
     /// and nobody was there. Gives it back otherwise.
-    pub(super) fn goes_back(&mut self, exchange: Exchange, status: u16) -> Option<Exchange> {
+    pub(super) fn retry_at_original(&mut self, exchange: Exchange, status: u16) -> Option<Exchange> {
         let refused = matches!(status, 300..400 | 404 | 405 | 410);
         if !refused || !self.has_moved(&exchange) {
             return Some(exchange);
         }
-        self.lost_sight(&exchange);
-        if exchange.redirects > 0 || status < 400 {
+        self.forget_redirect(&exchange);
+        if exchange.tried.redirects > 0 || status < 400 {
             return Some(exchange);
         }
         let request = HttpRequest { url: self.http.url.clone(), ..(*exchange.request).clone() };
         let is_request = matches!(exchange.purpose, Purpose::Request(_));
         let mut exchange = exchange.with_request(request);
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| !is_request);
-        self.open(exchange);
+        self.start(exchange);
         None
     }
 
     fn has_moved(&self, exchange: &Exchange) -> bool {
-        exchange.settled && exchange.request.url != self.http.url
+        !exchange.tried.elsewhere && exchange.request.url != self.http.url
     }
 }

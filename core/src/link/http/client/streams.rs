@@ -6,10 +6,12 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::url::Url;
+use super::body::{Body, Form};
 use super::config::is_sendable;
-use super::exchange::{Exchange, Purpose, Stage, Tries, Worth, is_passing};
+use super::exchange::{Attempts, Context, Exchange, Head, Purpose, Stage, Yield, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
+use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::observer::Observation;
 use crate::session::Outgoing;
@@ -30,10 +32,22 @@ const BEGIN_TIME: Duration = Duration::from_secs(10);
 /// How long a stream has to last to be one that works, even if nothing comes on it: proxies cut those that are quiet.
 const STEADY_TIME: Duration = Duration::from_secs(10);
 
+/// What is known of streams beyond one of them.
+pub(super) struct Streams {
+    /// What the waits before streams are opened again are spread with.
+    entropy: Option<Entropy>,
+    /// How often the listening stream was opened again without bringing anything, in whichever session.
+    listens_without_progress: u32,
+    /// Whether the listening stream was there, and is not opened again by itself.
+    pub(super) lost_listener: bool,
+}
+
 /// How messages travel.
 pub(super) enum Transport {
     /// Each message is a POST, and answers come in the response.
     Streamable,
+    /// The same, while the older transport is tried.
+    FallingBack(Fallback),
     /// Each message is a POST, and everything from the server comes on one stream.
     Events { endpoint: Url },
 }
@@ -45,6 +59,32 @@ pub(super) struct Fallback {
     error: CallError,
 }
 
+impl Streams {
+    pub(super) fn new(seed: Option<&Seed>) -> Self {
+        Self { entropy: seed.map(Entropy::new), listens_without_progress: 0, lost_listener: false }
+    }
+}
+
+impl Transport {
+    pub(super) fn is_streamable(&self) -> bool {
+        !matches!(self, Self::Events { .. })
+    }
+
+    /// The handshake, if the older transport is being tried.
+    pub(super) fn fallback(&self) -> Option<&Fallback> {
+        if let Self::FallingBack(fallback) = self { Some(fallback) } else { None }
+    }
+
+    /// Does not try the older transport any more. Returns the handshake, if it was tried.
+    pub(super) fn abandon_fallback(&mut self) -> Option<Fallback> {
+        self.fallback()?;
+        match core::mem::replace(self, Self::Streamable) {
+            Self::FallingBack(fallback) => Some(fallback),
+            _ => None,
+        }
+    }
+}
+
 impl Fallback {
     pub(super) fn number(&self) -> i64 {
         self.message.number().unwrap_or_default()
@@ -53,17 +93,18 @@ impl Fallback {
 
 impl<T> Exchanges<T> {
     fn common(&self) -> Common<'_> {
-        Common { version: self.client.spoken(), session: self.session.as_deref(), extra: &self.http.headers }
+        Common { version: self.client.spoken(), session: self.handshake.session.as_deref(), extra: &self.http.headers }
     }
 
     /// How long to wait before a stream is opened again: the first time as long as the server says, then longer and longer
     /// while that brings nothing.
-    fn pause(&mut self, exchange: &Exchange, tries: Tries) -> Duration {
+    fn pause(&mut self, exchange: &Exchange, attempts: Attempts) -> Duration {
         let asked_for = exchange.body.events().and_then(|events| events.retry());
         let first = asked_for.map_or(self.http.reconnect_after, |asked_for| asked_for.min(MOST_RETRY)).max(LEAST_RETRY);
-        let doublings = tries.fruitless.saturating_sub(1);
+        let doublings = attempts.without_progress.saturating_sub(1);
         let pause = first.saturating_mul(1 << doublings.min(16)).min(MOST_PAUSE.max(first));
-        let spread = self.entropy.as_mut().filter(|_| doublings > 0).map(|entropy| u16::from_le_bytes(entropy.bytes()));
+        let spread =
+            self.streams.entropy.as_mut().filter(|_| doublings > 0).map(|entropy| u16::from_le_bytes(entropy.bytes()));
         // A quarter, in parts of 65,536.
         pause + pause / (4 << 16) * spread.unwrap_or(0).into()
     }
@@ -71,51 +112,52 @@ impl<T> Exchanges<T> {
     /// The stream of a request broke off. If the server has given its events ids, it can be asked for the rest.
     /// Returns it if it cannot.
     pub(super) fn resume(&mut self, mut exchange: Exchange) -> Option<Exchange> {
-        let worth = self.worth(&mut exchange);
+        let brought = self.brought_by(&exchange);
         let Purpose::Request(asked) = &mut exchange.purpose else { return Some(exchange) };
-        asked.tries = asked.tries.after(worth);
-        let (number, tries) = (asked.number, asked.tries);
+        asked.attempts = asked.attempts.after(brought);
+        let (number, attempts) = (asked.number, asked.attempts);
         let id = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
         let known = !id.is_empty() && is_sendable("Last-Event-ID", id).is_ok();
-        if !known || !self.may_resume() || tries.silent > self.http.reconnects || !self.client.is_open(number) {
+        if !known || !self.may_resume() || attempts.without_event > self.http.reconnects || !self.client.is_open(number)
+        {
             return Some(exchange);
         }
-        self.wait(exchange, tries);
+        self.wait(exchange, attempts);
         None
     }
 
-    /// What a stream that is over was good for. It is asked once for each.
-    fn worth(&self, exchange: &mut Exchange) -> Worth {
-        let since = exchange.streams_since.take();
-        let lasted = since.is_some_and(|since| self.now >= since + STEADY_TIME);
-        let lively = core::mem::take(&mut exchange.body.lively);
-        let telling = core::mem::take(&mut exchange.body.telling);
+    /// What a stream that is over has brought.
+    fn brought_by(&self, exchange: &Exchange) -> Yield {
+        let lasted = match exchange.head {
+            Head::Accepted { at, .. } if matches!(exchange.body.form, Form::Events) => self.now >= at + STEADY_TIME,
+            _ => false,
+        };
         // A server that tells once more what it was said to have told already brings nothing.
         let last = exchange.body.events().map(|events| events.last_event_id()).unwrap_or_default();
         let is_new = last.is_empty() || exchange.request.headers.get("last-event-id") != Some(last);
-        Worth { lively: lively || lasted, fruitful: (telling && is_new) || lasted }
+        let Body { has_event, has_message, .. } = exchange.body;
+        Yield { event: has_event || lasted, progress: (has_message && is_new) || lasted }
     }
 
     /// Keeps a stream until its time to be opened again has come.
-    fn wait(&mut self, mut exchange: Exchange, tries: Tries) {
-        let after = self.pause(&exchange, tries);
-        self.client.observe(|| Observation::Reconnect { after, attempt: tries.silent });
+    fn wait(&mut self, mut exchange: Exchange, attempts: Attempts) {
+        let after = self.pause(&exchange, attempts);
+        self.client.observe(|| Observation::Reconnect { after, attempt: attempts.without_event });
         let at = self.now + after;
         exchange.stage = Stage::Waiting;
         exchange.deadline = Some(at);
-        self.put_back(exchange);
+        self.open.keep(exchange);
     }
 
     /// Opens a stream again, behind the last event that came.
-    pub(super) fn reconnect(&mut self, id: u64) {
+    pub(super) fn reconnect(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
         let last = old.body.events().map(|events| String::from(events.last_event_id()));
         let url = self.endpoint("GET");
         let request = request::get(url, last.as_deref(), &self.common());
         let listens = matches!(old.purpose, Purpose::Listen(_));
-        self.open(Exchange {
-            in_session: self.session.is_some(),
-            beginning: self.beginnings,
+        self.start(Exchange {
+            context: Context { in_session: self.handshake.session.is_some(), ..self.context() },
             body: old.body.again(),
             deadline: listens.then(|| self.now + BEGIN_TIME),
             ..Exchange::new(old.purpose, request)
@@ -126,10 +168,10 @@ impl<T> Exchanges<T> {
     pub(super) fn open_listener(&mut self) {
         let url = self.endpoint("GET");
         let request = request::get(url, None, &self.common());
-        let tries = Tries { silent: 0, fruitless: self.fruitless_listens };
-        let mut exchange = Exchange::new(Purpose::Listen(tries), request);
+        let attempts = Attempts { without_event: 0, without_progress: self.streams.listens_without_progress };
+        let mut exchange = Exchange::new(Purpose::Listen(attempts), request);
         exchange.deadline = Some(self.now + BEGIN_TIME);
-        self.open(exchange);
+        self.start(exchange);
     }
 
     pub(super) fn drop_listener(&mut self) {
@@ -138,8 +180,8 @@ impl<T> Exchanges<T> {
 
     /// Nothing is to be heard on the listening stream for now. It is opened again later, unless there is another by then.
     pub(super) fn interrupt_listener(&mut self) {
-        let listens = |exchange: &Exchange| matches!(exchange.purpose, Purpose::Listen(_)) && exchange.is_running();
-        let running = self.exchanges.iter().find(|(_, exchange)| listens(exchange)).map(|(&id, _)| id);
+        let listens = |exchange: &Exchange| matches!(exchange.purpose, Purpose::Listen(_)) && exchange.is_under_way();
+        let running = self.open.iter().find(|(_, exchange)| listens(exchange)).map(|(id, _)| id);
         if let Some(exchange) = running.and_then(|id| self.drop_exchange(id)) {
             self.listener_over(exchange);
         }
@@ -151,7 +193,7 @@ impl<T> Exchanges<T> {
 
     pub(super) fn drop_where(&mut self, unwanted: impl Fn(&Purpose) -> bool) {
         let unwanted: Vec<_> =
-            self.exchanges.iter().filter(|(_, exchange)| unwanted(&exchange.purpose)).map(|(&id, _)| id).collect();
+            self.open.iter().filter(|(_, exchange)| unwanted(&exchange.purpose)).map(|(id, _)| id).collect();
         for id in unwanted {
             self.drop_exchange(id);
         }
@@ -160,14 +202,14 @@ impl<T> Exchanges<T> {
     /// The listening stream is over. One that was never there is done without; one that was is opened again.
     pub(super) fn listener_over(&mut self, mut exchange: Exchange) {
         self.listening_decided();
-        let worth = self.worth(&mut exchange);
-        let Purpose::Listen(tries) = &mut exchange.purpose else { return };
-        *tries = tries.after(worth);
-        let tries = *tries;
-        self.fruitless_listens = tries.fruitless;
+        let brought = self.brought_by(&exchange);
+        let Purpose::Listen(attempts) = &mut exchange.purpose else { return };
+        *attempts = attempts.after(brought);
+        let attempts = *attempts;
+        self.streams.listens_without_progress = attempts.without_progress;
         let was_open = exchange.body.events().is_some();
-        match was_open && tries.silent <= self.http.reconnects {
-            true if self.client.closed().is_none() => self.wait(exchange, tries),
+        match was_open && attempts.without_event <= self.http.reconnects {
+            true if self.client.closed().is_none() => self.wait(exchange, attempts),
             true => {}
             false => self.listener_lost(was_open),
         }
@@ -175,18 +217,18 @@ impl<T> Exchanges<T> {
 
     /// The listening stream is not opened again by itself. Whoever waits for what would come on it is told.
     fn listener_lost(&mut self, was_open: bool) {
-        if !was_open && !self.lost_listener {
+        if !was_open && !self.streams.lost_listener {
             return;
         }
-        self.lost_listener = true;
+        self.streams.lost_listener = true;
         let detail = "the stream on which the server tells of changes broke, and could not be opened again";
         self.client.end_legacy_listens(&CallError::Transport(ConnError::new(ConnErrorKind::Broken, detail)));
     }
 
     /// Opens the listening stream again that was given up, if somebody has subscribed since.
     pub(super) fn listen_again(&mut self) {
-        if self.lost_listener && self.client.has_legacy_listens() {
-            let listens = self.exchanges.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Listen(_)));
+        if self.streams.lost_listener && self.client.has_legacy_listens() {
+            let listens = self.open.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Listen(_)));
             if !listens {
                 self.open_listener();
             }
@@ -198,11 +240,11 @@ impl<T> Exchanges<T> {
         let was_open = exchange.body.events().is_some();
         match status {
             401 | 403 => self.listener_not_allowed(exchange),
-            404 if was_open && exchange.in_session => {
-                // If the session cannot be begun anew now, the next try to listen is the next try at that.
-                let beginning = exchange.beginning;
+            404 if was_open && exchange.context.in_session => {
+                // If there can be no other session now, the next attempt to listen is the next attempt at that.
+                let generation = exchange.context.generation;
                 self.listener_over(exchange);
-                self.renew_session_of(beginning);
+                self.session_of_generation_lost(generation);
             }
             _ if is_passing(status) => self.listener_over(exchange),
             _ => self.listener_lost(was_open),
@@ -212,11 +254,11 @@ impl<T> Exchanges<T> {
     /// The server wants other credentials for the listening stream. Nobody is asked for its sake, but it is opened again
     /// when there are others.
     fn listener_not_allowed(&mut self, mut exchange: Exchange) {
-        let outdated = exchange.credentials < self.credentials;
-        exchange.purpose = Purpose::Listen(Tries::default());
+        let outdated = exchange.context.credentials < self.credentials;
+        exchange.purpose = Purpose::Listen(Attempts::default());
         exchange.stage = Stage::Refused;
         exchange.deadline = None;
-        self.put_back(exchange);
+        self.open.keep(exchange);
         if outdated {
             self.listen_with_other_credentials();
         }
@@ -224,8 +266,8 @@ impl<T> Exchanges<T> {
 
     /// There are other credentials, with which the server may let this client listen.
     pub(super) fn listen_with_other_credentials(&mut self) {
-        let refused = self.exchanges.iter().find(|(_, exchange)| matches!(exchange.stage, Stage::Refused));
-        if let Some((&id, _)) = refused {
+        let refused = self.open.iter().find(|(_, exchange)| matches!(exchange.stage, Stage::Refused));
+        if let Some((id, _)) = refused {
             self.reconnect(id);
         }
     }
@@ -236,18 +278,18 @@ impl<T> Exchanges<T> {
         let request = request::get(self.http.url.clone(), None, &common);
         let mut exchange = Exchange::new(Purpose::Events, request);
         exchange.deadline = Some(self.now + BEGIN_TIME);
-        self.open(exchange);
-        self.fallback = Some(Fallback { message: handshake, error });
+        self.start(exchange);
+        self.transport = Transport::FallingBack(Fallback { message: handshake, error });
     }
 
     /// The server says where messages go on the HTTP+SSE transport.
-    pub(super) fn endpoint_named(&mut self, id: u64, endpoint: &str) {
-        let Some(fallback) = self.fallback.take() else { return };
+    pub(super) fn endpoint_named(&mut self, id: u32, endpoint: &str) {
+        let Some(fallback) = self.transport.abandon_fallback() else { return };
         let endpoint = self.http.url.join(endpoint.trim());
         match endpoint {
             // An endpoint elsewhere would be given what is meant for this server.
             Ok(endpoint) if endpoint.is_same_origin(&self.http.url) => {
-                self.set_deadline(id, None);
+                self.open.set_deadline(id, None);
                 self.transport = Transport::Events { endpoint };
                 self.post(fallback.message, false);
             }
@@ -261,7 +303,7 @@ impl<T> Exchanges<T> {
 
     /// The stream of the HTTP+SSE transport cannot be read any further.
     pub(super) fn events_broken(&mut self, detail: String) {
-        match self.fallback.take() {
+        match self.transport.abandon_fallback() {
             Some(fallback) => self.fail_call(fallback.number(), CallError::InvalidResponse(detail)),
             None => self.client.close(CloseReason::Transport(ConnError::new(ConnErrorKind::Broken, detail))),
         }
@@ -269,13 +311,13 @@ impl<T> Exchanges<T> {
 
     /// The stream of the HTTP+SSE transport is over, or was never there.
     pub(super) fn events_over(&mut self) {
-        match self.fallback.take() {
+        match self.transport.abandon_fallback() {
             Some(fallback) => match fallback.error {
                 CallError::Remote(ref error) => self.answer_with(fallback.number(), error.clone()),
                 _ => self.fail_call(fallback.number(), fallback.error),
             },
             // The session is the stream's, and ends with it.
-            None if matches!(self.transport, Transport::Events { .. }) => self.client.close(CloseReason::PeerClosed),
+            None if !self.transport.is_streamable() => self.client.close(CloseReason::PeerClosed),
             None => {}
         }
     }

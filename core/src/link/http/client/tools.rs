@@ -7,19 +7,36 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::super::mirror::{self, Annotation};
+use super::exchanges::Exchanges;
+use crate::error::CallError;
 use crate::json::{JsonText, MOST_LEVELS, elements, members, pick};
-use crate::jsonrpc::{Message, Parsed, excerpt, parse};
+use crate::jsonrpc::{Message, Parsed, RpcError, excerpt, parse};
 use crate::limits::Limits;
+use crate::model::PaginatedParams;
+use crate::session::Outgoing;
 
 /// Bytes of what is remembered of all tools. A thousand tools with a few annotations each need a tenth of it; what does
 /// not fit is not remembered, and its calls are sent without headers.
 const MOST_BYTES: usize = 1024 * 1024;
+
+/// Pages of a listing that are searched for one tool.
+const MOST_PAGES: u32 = 16;
 
 /// The tools that are worth remembering.
 #[derive(Default)]
 pub(super) struct KnownTools {
     tools: BTreeMap<String, KnownTool>,
     bytes: usize,
+    /// Calls that wait for a fresh listing, by the number of the request for it.
+    mismatches: BTreeMap<i64, Mismatch>,
+}
+
+/// A call whose headers did not match the server's idea of the tool, and that waits for a fresh listing.
+pub(super) struct Mismatch {
+    pub(super) message: Outgoing,
+    pub(super) tool: String,
+    pub(super) error: RpcError,
+    pub(super) pages: u32,
 }
 
 struct KnownTool {
@@ -109,6 +126,52 @@ impl KnownTools {
     fn forget(&mut self, name: &str) {
         if let Some(tool) = self.tools.remove(name) {
             self.bytes -= tool.bytes;
+        }
+    }
+
+    /// Whether no call waits for a listing.
+    pub(super) fn is_idle(&self) -> bool {
+        self.mismatches.is_empty()
+    }
+
+    /// The call that waits for this request for a listing.
+    pub(super) fn take_mismatch(&mut self, number: i64) -> Option<Mismatch> {
+        self.mismatches.remove(&number)
+    }
+
+    /// The client closes: no call waits any more.
+    pub(super) fn abandon(&mut self) {
+        self.mismatches.clear();
+    }
+}
+
+impl<T> Exchanges<T> {
+    /// The server says that the headers do not match the body: its tools may have changed since they were listed.
+    pub(super) fn list_tools_again(&mut self, mut mismatch: Mismatch, cursor: Option<String>) {
+        let params = PaginatedParams::at(cursor);
+        mismatch.pages += 1;
+        match self.client.list_tools_again(&params, self.now) {
+            Some(number) => drop(self.tools.mismatches.insert(number, mismatch)),
+            None => self.mismatch_stays(mismatch),
+        }
+    }
+
+    /// A fresh listing is there: the call is made again, once the tool is found in it.
+    pub(super) fn tools_listed(&mut self, number: i64, next_cursor: Option<String>) {
+        let Some(mismatch) = self.tools.take_mismatch(number) else { return };
+        let found = !self.tools.annotations(&mismatch.tool).is_empty();
+        match next_cursor {
+            Some(cursor) if !found && mismatch.pages < MOST_PAGES => self.list_tools_again(mismatch, Some(cursor)),
+            _ => {
+                self.repeat(&mismatch.message);
+            }
+        }
+    }
+
+    /// There is no fresh listing, so the call has failed for the reason that the server gave.
+    pub(super) fn mismatch_stays(&mut self, mismatch: Mismatch) {
+        if let Some(number) = mismatch.message.number() {
+            self.client.call_failed(number, CallError::Remote(mismatch.error), self.now);
         }
     }
 }
