@@ -42,7 +42,7 @@ pub enum CallError {
         /// What became of the stream.
         detail: String,
     },
-    /// The server has forgotten the session, or speaks another revision now. The connection was renewed, but this call was
+    /// The server has forgotten the session, or speaks another revision now. It was initialised again, but this call was
     /// not made again: it might do something twice, or has no counterpart there.
     SessionLost,
     /// The request could not be sent, or its answer not received. Other calls are not affected.
@@ -71,7 +71,7 @@ impl fmt::Display for CallError {
                 "no response received for request ID {id}: {detail}; whether the server carried it out is unknown"
             ),
             Self::SessionLost => f.write_str(
-                "the server has forgotten the session, or speaks another revision now; the connection was renewed, but the call was not repeated, as it is not known to be safe to repeat",
+                "the server has forgotten the session, or speaks another revision now; it was initialised again, but the call was not repeated, as it is not known to be safe to repeat",
             ),
             Self::Transport(error) => write!(f, "{error}"),
             Self::Closed(reason) => write!(f, "{reason}"),

@@ -30,7 +30,7 @@
 //! - [`client::CallOptions`] serves calls of a server's to its client too, where some of it has no meaning.
 //! - A machine asks for its peer to be opened even when the adapter has it open already, as a server's own stdin is.
 //! - [`link::http::HttpOneShot::new`] takes the method, the parameters and the options of its call as a tuple.
-//! - Over HTTP a redirect is followed anew by every request; a permanent one could be remembered.
+//! - Over HTTP a temporary redirect is followed again by every request.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -28,7 +28,7 @@ pub struct ClientConfig {
     pub capabilities: ClientCapabilities,
     /// Which era to speak, and how to find out.
     pub negotiation: Negotiation,
-    /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
+    /// How long a call waits while nothing is heard of it: progress restarts it. Zero sets no such limit, and the
     /// total one holds. 30 s is what most clients use.
     pub idle_timeout: Duration,
     /// How long a call may take in all, whatever progress says and however long the idle time-out is; what the program
@@ -88,7 +88,7 @@ pub enum Negotiation {
     /// Exactly this revision.
     Pinned(ProtocolVersion),
     /// What [`Peer::verdict`] said last time. It saves a legacy server the probe; a server that has changed since is
-    /// probed anew.
+    /// probed again.
     Cached(Era),
 }
 

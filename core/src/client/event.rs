@@ -56,10 +56,10 @@ pub enum ClientEvent<'a, T> {
     },
     /// The server sent something that is no message. It was skipped; this is for the log.
     Malformed(Malformed),
-    /// The server has begun anew, and so has the client: the server had forgotten the session, or speaks another revision
+    /// The server was initialised again: it had forgotten the session, or speaks another revision
     /// than it did. Resources are subscribed to again where the legacy era goes on; whatever else the program set, such
     /// as the log level, it has to set again. Over HTTP only.
-    Renewed(Arc<Peer>),
+    Reinitialized(Arc<Peer>),
     /// A tool was left out of a listing, because what it wants to be sent as headers cannot be. This is for the log.
     /// Over HTTP, in the modern era only.
     ToolLeftOut {

@@ -184,7 +184,7 @@ impl<T> Client<T> {
             self.session.answer_at_once(&id, &Json::empty_object());
             return None;
         }
-        if !matches!(self.phase, Phase::Ready) {
+        if !matches!(*self.phase, Phase::Ready) {
             self.session.refuse(Some(&id), false, &RpcError::invalid_request("the session is not initialized yet"));
             return None;
         }
@@ -321,7 +321,7 @@ impl<T> Client<T> {
                 return self.fail(call, user.token, CallError::InvalidResponse("the call cannot be repeated".into()));
             }
         };
-        // A round is a request of its own, whose progress begins anew.
+        // A round is a request of its own, whose progress starts from nothing.
         user.progress = f64::NEG_INFINITY;
         let (method, timing) = (retry.method.name, retry.timing);
         match self.session.call(None, method, &params, Splice::default(), timing, Call::User(user), now) {

@@ -115,7 +115,7 @@ impl<T> Client<T> {
         }
     }
 
-    /// Subscribes anew to everything, in a session that knows nothing of the last one's.
+    /// Subscribes again to everything, in a session that knows nothing of the last one's.
     pub(super) fn resubscribe(&mut self, now: Instant) {
         let mut uris: Vec<_> =
             self.legacy_listens.values().flat_map(|listen| listen.filter.resources()).cloned().collect();
@@ -129,7 +129,7 @@ impl<T> Client<T> {
                 &SubscribeParams::new(uri),
                 Splice::default(),
                 timing,
-                Call::Unheeded,
+                Call::Ignored,
                 now,
             );
             debug_assert!(sent.is_ok(), "a URI always serialises");
@@ -164,9 +164,9 @@ impl<T> Client<T> {
                 continue;
             }
             let params = SubscribeParams::new(uri.clone());
-            let unheeded = Call::Unheeded;
+            let ignored = Call::Ignored;
             let sent =
-                self.session.call(None, "resources/unsubscribe", &params, Splice::default(), timing, unheeded, now);
+                self.session.call(None, "resources/unsubscribe", &params, Splice::default(), timing, ignored, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         self.fail(call, listen.token, why);

@@ -1,22 +1,22 @@
 //! The client role: it finds out which era the server speaks, makes calls, answers the server's requests for input,
 //! keeps subscriptions and caches results. One program text serves both eras.
 //!
-//! The state of a connection changes in `negotiate` (and `renewal`, which begins it once more) only; the life of a call in
-//! this file; what the server asks of the program is in `input`, subscriptions are in `listen`.
+//! The state of a connection changes in `negotiate` only, which `reinitialize` begins once more; the life of a call in this
+//! file; what the server asks of the program is in `input`, subscriptions are in `listen`.
 
 mod cache;
 mod config;
 mod event;
-mod exchange;
 mod gate;
 mod input;
+mod link_events;
 mod listen;
 mod methods;
 mod negotiate;
 mod notification;
 mod pages;
 mod queue;
-mod renewal;
+mod reinitialize;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -33,7 +33,7 @@ pub use event::{ChallengeReply, ClientEvent, Update, decode};
 use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
-use negotiate::Phase;
+use negotiate::{Current, Phase};
 pub use notification::ServerNotification;
 pub use pages::{PageError, PageLimits, Pages};
 pub(crate) use queue::Event;
@@ -56,9 +56,9 @@ use crate::time::{Instant, earliest};
 pub(crate) struct Client<T> {
     config: ClientConfig,
     session: Session<Call<T>, InputKey>,
-    phase: Phase,
-    /// Whether the negotiation is gone through once more, with a server that has begun anew.
-    renewing: bool,
+    phase: Current,
+    /// Whether the negotiation is gone through once more, with a server that has changed.
+    reinitializing: bool,
     peer: Option<Arc<Peer>>,
     /// The members that every modern request carries in its `_meta`, as text.
     request_meta: Box<[u8]>,
@@ -73,8 +73,8 @@ pub(crate) struct Client<T> {
     keep_alive: Option<Box<KeepAlive>>,
     scratch: Vec<u8>,
     spare_retries: SpareRetries,
-    /// The calls that were given up, for a link that has an exchange to close for each.
-    given_up: Vec<i64>,
+    /// The requests that nobody waits for any more, for a link that has an exchange to close for each.
+    cancelled: Vec<i64>,
 }
 
 /// What an open request is for.
@@ -88,7 +88,7 @@ pub(crate) enum Call<T> {
     /// A legacy `resources/subscribe` on behalf of a subscription.
     Subscribe(CallId),
     /// A request whose answer nobody waits for.
-    Unheeded,
+    Ignored,
     /// A call of the program's.
     User(UserCall<T>),
 }
@@ -113,8 +113,8 @@ impl<T> Client<T> {
         Self {
             session: Session::new(&config.limits, &config.observer, link),
             config,
-            phase: Phase::Idle,
-            renewing: false,
+            phase: Current::default(),
+            reinitializing: false,
             peer: None,
             request_meta: Box::default(),
             log_level: None,
@@ -127,7 +127,7 @@ impl<T> Client<T> {
             keep_alive: None,
             scratch: Vec::new(),
             spare_retries: SpareRetries::default(),
-            given_up: Vec::new(),
+            cancelled: Vec::new(),
         }
     }
 
@@ -231,10 +231,10 @@ impl<T> Client<T> {
 
     /// The peer, if a call may be sent now.
     fn admitted(&self, method: Option<&MethodInfo>) -> Result<Arc<Peer>, SendError> {
-        let peer = match (&self.phase, &self.peer) {
+        let peer = match (&*self.phase, &self.peer) {
             (Phase::Closed(_), _) => return Err(SendError::Closed),
             (Phase::Ready, Some(peer)) => peer,
-            (_, Some(peer)) if self.renewing => peer,
+            (_, Some(peer)) if self.reinitializing => peer,
             _ => return Err(SendError::NotReady),
         };
         method.map_or(Ok(()), |method| gate::check(method, peer))?;
@@ -362,7 +362,7 @@ impl<T> Client<T> {
             return;
         }
         if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(number) {
-            self.give_up(number, reason);
+            self.cancel_request(number, reason);
             self.rounds.remove(&call);
             self.fail(call, user.token, CallError::Cancelled);
         }
@@ -408,7 +408,7 @@ impl<T> Client<T> {
                 }
             }
             Call::Subscribe(call) => self.legacy_subscribed(call, outcome.map(|_| ()), now),
-            Call::Unheeded | Call::User(_) => {}
+            Call::Ignored | Call::User(_) => {}
         }
     }
 
@@ -498,9 +498,9 @@ impl<T> Client<T> {
                 Call::Initialize => self.initialize_expired(after),
                 Call::Ping => self.ping_missed(now),
                 Call::Subscribe(call) => self.legacy_subscribe_expired(call, after, now),
-                Call::Unheeded => {}
+                Call::Ignored => {}
                 Call::User(user) => {
-                    self.give_up(number, "the request timed out");
+                    self.cancel_request(number, "the request timed out");
                     self.rounds.remove(&user.call);
                     self.fail(user.call, user.token, CallError::TimedOut { after });
                 }
@@ -537,11 +537,11 @@ impl<T> Client<T> {
 
     /// Ends the connection: every open call completes, nothing more is accepted.
     pub(crate) fn close(&mut self, reason: CloseReason) {
-        if matches!(self.phase, Phase::Closed(_)) {
+        if matches!(*self.phase, Phase::Closed(_)) {
             return;
         }
         self.session.observe_close(&reason);
-        self.phase = Phase::Closed(Box::new(reason.clone()));
+        self.phase.close(&reason);
         self.keep_alive = None;
         self.rounds.clear();
         for (number, call) in self.session.abandon() {
@@ -551,7 +551,7 @@ impl<T> Client<T> {
             };
             // A server that waits for what it has begun to end is not kept waiting.
             if reason == CloseReason::Requested {
-                self.give_up(number, "the client is closing");
+                self.cancel_request(number, "the client is closing");
             } else {
                 self.close_stream_of(number);
             }
@@ -568,7 +568,7 @@ impl<T> Client<T> {
     }
 
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
-        match &self.phase {
+        match &*self.phase {
             Phase::Closed(reason) => Some(reason),
             _ => None,
         }

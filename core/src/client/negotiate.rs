@@ -1,5 +1,4 @@
-//! How a client and a server find out what they both speak. The phase of a connection changes here and nowhere else,
-//! except that closing ends every phase.
+//! How a client and a server find out what they both speak. The phase of a connection changes here and nowhere else.
 //!
 //! ```text
 //!            Automatic, Pinned(modern), Cached(Modern)          Legacy, Pinned(legacy), Cached(Legacy)
@@ -12,12 +11,13 @@
 //!                           Ready ◄──────────────────────────────────────────── Ready
 //! ```
 //!
-//! A connection that was ready goes through it again when the server has begun anew: see `renewal`.
+//! A connection that was ready goes through it again when the server has changed: see `reinitialize`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
 use core::time::Duration;
 
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{
     Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult, Method,
-    ProtocolVersion, Readable, RootsCapability, key,
+    ProtocolVersion, Readable, RootsCapability, ServerCapabilities, key,
 };
 use crate::observer::Observation;
 use crate::session::{KeepAlive, LinkKind, Timing};
@@ -51,6 +51,30 @@ pub(super) enum Phase {
     Closed(Box<CloseReason>),
 }
 
+/// The phase that the connection is in. Whoever likes may look at it; this file alone changes it.
+pub(super) struct Current(Phase);
+
+impl Default for Current {
+    fn default() -> Self {
+        Self(Phase::Idle)
+    }
+}
+
+impl Deref for Current {
+    type Target = Phase;
+
+    fn deref(&self) -> &Phase {
+        &self.0
+    }
+}
+
+impl Current {
+    /// Closing ends every phase.
+    pub(super) fn close(&mut self, reason: &CloseReason) {
+        self.0 = Phase::Closed(Box::new(reason.clone()));
+    }
+}
+
 impl<T> Client<T> {
     /// The stream is open: says the first word.
     pub(crate) fn start(&mut self, now: Instant) {
@@ -66,11 +90,11 @@ impl<T> Client<T> {
 
     /// The stream ended. A legacy server that exits on the probe deserves a second stream: returns whether to open one.
     pub(crate) fn stream_ended(&mut self, reason: CloseReason) -> bool {
-        match &self.phase {
+        match &*self.phase {
             Phase::Probing { .. } if self.may_be_legacy() && reason == CloseReason::PeerClosed => {
                 self.session.abandon();
                 self.session.outbox.clear();
-                self.phase = Phase::Idle;
+                self.phase.0 = Phase::Idle;
                 true
             }
             Phase::Probing { .. } | Phase::Initializing { .. } if reason == CloseReason::PeerClosed => {
@@ -94,7 +118,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn probe(&mut self, version: ProtocolVersion, probes: u32, now: Instant) {
-        self.phase = Phase::Probing { version, probes };
+        self.phase.0 = Phase::Probing { version, probes };
         self.request_meta = self.meta_for(version);
         let meta = core::mem::take(&mut self.request_meta);
         // A server that is probed again has shown that it is modern: its silence says nothing about the era.
@@ -133,7 +157,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn probe_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
-        let Phase::Probing { version, probes } = self.phase else { return };
+        let Phase::Probing { version, probes } = *self.phase else { return };
         let offered = match outcome {
             Ok(result) => match Discover::read(result) {
                 Ok(discovered) if !discovered.supported_versions.is_empty() => {
@@ -146,7 +170,7 @@ impl<T> Client<T> {
                 _ => return self.not_modern(now),
             },
             Err(error) if error.code == code::UNSUPPORTED_PROTOCOL_VERSION => supported_by(&error),
-            Err(error) if is_modern_error(&error) && self.is_modern() => return self.not_renewed(),
+            Err(error) if is_modern_error(&error) && self.is_modern() => return self.stay_as_before(),
             Err(error) if is_modern_error(&error) => {
                 return self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
             }
@@ -161,7 +185,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn probe_expired(&mut self, after: Duration, now: Instant) {
-        match self.phase {
+        match *self.phase {
             Phase::Probing { probes: 1, .. } if self.may_be_legacy() && self.link() == LinkKind::Stream => {
                 self.initialize(ProtocolVersion::LATEST_LEGACY, now);
             }
@@ -199,8 +223,8 @@ impl<T> Client<T> {
 
     pub(super) fn initialize(&mut self, version: ProtocolVersion, now: Instant) {
         // After the last probe there is no way back to probing, or a server could go on like that for ever.
-        let retried = matches!(self.phase, Phase::Initializing { .. } | Phase::Probing { probes: MOST_PROBES, .. });
-        self.phase = Phase::Initializing { retried };
+        let retried = matches!(*self.phase, Phase::Initializing { .. } | Phase::Probing { probes: MOST_PROBES, .. });
+        self.phase.0 = Phase::Initializing { retried };
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
         let sent = self.session.call(None, "initialize", &params, Splice::default(), timing, Call::Initialize, now);
@@ -208,7 +232,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn initialize_answered(&mut self, outcome: Result<JsonText<'_>, RpcError>, now: Instant) {
-        let Phase::Initializing { retried } = self.phase else { return };
+        let Phase::Initializing { retried } = *self.phase else { return };
         let result = match outcome {
             Ok(result) => result,
             Err(error) => return self.initialize_refused(error, retried, now),
@@ -237,13 +261,13 @@ impl<T> Client<T> {
             }
             let modern = common_version(&offered, negotiation, Era::Modern);
             // One that knew the handshake and does not any more has a reason.
-            let may_be_modern = modern.is_some() || is_modern_error(&error) || self.renewing;
+            let may_be_modern = modern.is_some() || is_modern_error(&error) || self.reinitializing;
             if negotiation.allows(ProtocolVersion::LATEST) && may_be_modern {
                 return self.probe(modern.unwrap_or(ProtocolVersion::LATEST), MOST_PROBES, now);
             }
         }
         if self.is_modern() {
-            return self.not_renewed();
+            return self.stay_as_before();
         }
         self.close(CloseReason::Negotiation(NegotiationError::Refused(error)));
     }
@@ -251,8 +275,8 @@ impl<T> Client<T> {
     /// The handshake was refused without a word that could be understood. Returns whether the server is asked in another
     /// way.
     pub(crate) fn handshake_refused(&mut self, number: i64, now: Instant) -> bool {
-        let Phase::Initializing { retried: false } = self.phase else { return false };
-        if !self.renewing || !self.config.negotiation.allows(ProtocolVersion::LATEST) {
+        let Phase::Initializing { retried: false } = *self.phase else { return false };
+        if !self.reinitializing || !self.config.negotiation.allows(ProtocolVersion::LATEST) {
             return false;
         }
         self.session.withdraw_failed(number);
@@ -278,22 +302,41 @@ impl<T> Client<T> {
     }
 
     pub(super) fn initialize_expired(&mut self, after: Duration) {
-        if self.renewing {
-            return self.not_renewed();
+        if self.reinitializing {
+            return self.stay_as_before();
         }
         self.close(CloseReason::Negotiation(NegotiationError::TimedOut { after }));
+    }
+
+    /// There is nothing new to be had from a server that seemed to have changed: everything stays as it was.
+    pub(super) fn stay_as_before(&mut self) {
+        self.reinitializing = false;
+        self.phase.0 = Phase::Ready;
+        if let Some(version) = self.peer.as_ref().map(|peer| peer.version).filter(|it| it.era() == Era::Modern) {
+            self.request_meta = self.meta_for(version);
+        }
+    }
+
+    /// The server is said to speak a revision, and is not asked. What it offers is not known.
+    pub(super) fn take_for_granted(&mut self, version: ProtocolVersion) {
+        if version.era() == Era::Modern {
+            self.request_meta = self.meta_for(version);
+        }
+        let capabilities = ServerCapabilities::default();
+        self.peer = Some(Arc::new(Peer { version, capabilities, info: None, instructions: None }));
+        self.phase.0 = Phase::Ready;
     }
 
     fn ready(&mut self, peer: Peer, now: Instant) {
         self.session.observe(|| Observation::Negotiated(peer.version));
         let peer = Arc::new(peer);
         let before = self.peer.replace(peer.clone());
-        self.phase = Phase::Ready;
+        self.phase.0 = Phase::Ready;
         if peer.version.era() == Era::Legacy {
             self.request_meta = Box::default();
         }
-        match before.filter(|_| core::mem::take(&mut self.renewing)) {
-            Some(before) => self.renewed(&before, peer, now),
+        match before.filter(|_| core::mem::take(&mut self.reinitializing)) {
+            Some(before) => self.reinitialized(&before, peer, now),
             None => self.queue.push_back(Event::Ready(peer)),
         }
     }

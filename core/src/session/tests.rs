@@ -93,7 +93,7 @@ fn progress_extends_a_deadline_up_to_the_total() {
 }
 
 #[test]
-fn what_is_due_can_be_extended_lifted_postponed_and_begun_anew() {
+fn what_is_due_can_be_extended_lifted_postponed_and_restarted() {
     let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let one = call(&mut session, "one", extended(10, 100), at(0));
     let two = call(&mut session, "two", extended(20, 100), at(0));

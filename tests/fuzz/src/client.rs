@@ -212,7 +212,7 @@ impl Program {
     pub fn told(&mut self, event: ClientEvent<'_, u32>) -> bool {
         match event {
             ClientEvent::Ready(_) => assert!(!std::mem::replace(&mut self.ready, true), "it is ready once"),
-            ClientEvent::Renewed(_) => self.renewed = true,
+            ClientEvent::Reinitialized(_) => self.renewed = true,
             ClientEvent::Completed { call, token, outcome } => {
                 let open = self.open.remove(&token).expect("a call completes once");
                 assert_eq!(open.id, call);

@@ -142,7 +142,7 @@ mod tests {
         let clock = Clock::new();
         let machine: HttpClient<u32> = HttpClient::new(config, target.config.clone(), clock.now());
         let wake: crate::net::Wake = Arc::new(|| {});
-        let mut hub = Hub::over_http(machine, target, clock, Grace::default(), &wake);
+        let mut hub: Hub<HttpClient<u32>> = Hub::over_http(machine, target, clock, Grace::default(), &wake);
         let closed = std::cell::Cell::new(false);
         let program = OnEvent::new(|event: ClientEvent<'_, u32>| {
             closed.set(closed.get() || matches!(event, ClientEvent::Closed(_)));

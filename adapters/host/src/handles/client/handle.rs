@@ -44,7 +44,7 @@ impl CallStyle {
 /// and whose methods are not listed with those of the type.
 macro_rules! client_settings {
     () => {
-        /// How long a call waits while nothing is heard of it: progress begins it anew. Zero sets no such limit, and the
+        /// How long a call waits while nothing is heard of it: progress restarts it. Zero sets no such limit, and the
         /// total one holds. The default is 30 seconds.
         #[must_use]
         pub fn idle_timeout(mut self, timeout: std::time::Duration) -> Self {
@@ -139,7 +139,7 @@ pub(crate) use client_settings;
 macro_rules! client_handle {
     () => {
         /// The same connection, with calls made through this handle waiting this long while nothing is heard of them:
-        /// progress begins it anew. Zero sets no such limit, and the total one holds.
+        /// progress restarts it. Zero sets no such limit, and the total one holds.
         #[must_use]
         pub fn with_idle_timeout(&self, timeout: std::time::Duration) -> Self {
             self.styled(|style| style.options.idle_timeout = Some(timeout))

@@ -453,7 +453,7 @@ impl Program<Machine> for ClientCore {
             ClientEvent::NotDelivered(error) if self.callbacks.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
             }
-            ClientEvent::Ready(peer) | ClientEvent::Renewed(peer) => {
+            ClientEvent::Ready(peer) | ClientEvent::Reinitialized(peer) => {
                 *self.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
                 self.closure.waiters().wake_all();
             }

@@ -1,7 +1,8 @@
-//! Beginning anew with a server that has: one that has forgotten the session, or that speaks another revision than it did.
+//! Another negotiation with a server that has changed: one that has forgotten the session, or that speaks another revision
+//! than it did.
 //!
 //! The negotiation is gone through once more while the connection counts as ready. Calls may be made meanwhile; the link
-//! holds them back, and [`Client::rewritten`] makes of them what the revision of then wants.
+//! defers them, and [`Client::rewritten`] makes of them what the revision of then wants.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -20,10 +21,10 @@ use crate::session::Outgoing;
 use crate::time::Instant;
 
 impl<T> Client<T> {
-    /// Begins anew: a modern server is probed, a legacy one asked for another session. Returns whether that was possible.
+    /// Negotiates once more: a modern server is probed, a legacy one asked for another session. Returns whether that was possible.
     pub(crate) fn reinitialize(&mut self, now: Instant) -> bool {
-        let Some(peer) = self.peer.clone().filter(|_| matches!(self.phase, Phase::Ready)) else { return false };
-        self.renewing = true;
+        let Some(peer) = self.peer.clone().filter(|_| matches!(*self.phase, Phase::Ready)) else { return false };
+        self.reinitializing = true;
         // What the server asked in the old session it does not remember having asked.
         self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
         match peer.version.era() {
@@ -34,7 +35,7 @@ impl<T> Client<T> {
     }
 
     pub(crate) fn is_reinitializing(&self) -> bool {
-        self.renewing && self.closed().is_none()
+        self.reinitializing && self.closed().is_none()
     }
 
     /// The request of the handshake that is open.
@@ -68,17 +69,8 @@ impl<T> Client<T> {
         !still_modern && self.may_be_legacy()
     }
 
-    /// There is nothing new to be had now: everything stays as it was.
-    pub(super) fn not_renewed(&mut self) {
-        self.renewing = false;
-        self.phase = Phase::Ready;
-        if let Some(version) = self.peer.as_ref().map(|peer| peer.version).filter(|it| it.era() == Era::Modern) {
-            self.request_meta = self.meta_for(version);
-        }
-    }
-
     /// The negotiation has been gone through once more.
-    pub(super) fn renewed(&mut self, before: &Peer, peer: Arc<Peer>, now: Instant) {
+    pub(super) fn reinitialized(&mut self, before: &Peer, peer: Arc<Peer>, now: Instant) {
         let era = peer.version.era();
         if era == Era::Modern && before.version == peer.version {
             // It was a false alarm.
@@ -97,7 +89,7 @@ impl<T> Client<T> {
         } else {
             self.resubscribe(now);
         }
-        self.queue.push_back(Event::Renewed(peer));
+        self.queue.push_back(Event::Reinitialized(peer));
     }
 
     /// A request of the program's that was written for another revision, as the one of now wants it. None if it has no

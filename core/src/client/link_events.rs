@@ -1,23 +1,22 @@
 //! What a link tells the role on which each call has a stream of its own, such as HTTP: which of them failed, what that
 //! says of the server's era, what is sent again.
 
-use alloc::sync::Arc;
 use core::time::Duration;
 
 use serde::Serialize;
 
 use super::cache::Cache;
 use super::negotiate::{Phase, is_modern_error};
-use super::{Call, CallId, CallOptions, Client, Peer, UserCall};
+use super::{Call, CallId, CallOptions, Client, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
-use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion, ServerCapabilities};
+use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion};
 use crate::session::{LinkKind, Pending, Timing};
 use crate::time::Instant;
 
 impl<T> Client<T> {
     /// Tells the server that a call is off, in the way of the link and the era.
-    pub(super) fn give_up(&mut self, number: i64, reason: &str) {
+    pub(super) fn cancel_request(&mut self, number: i64, reason: &str) {
         self.close_stream_of(number);
         if self.link() == LinkKind::Stream || !self.is_modern() {
             self.session.notify_cancelled(number, reason);
@@ -27,7 +26,7 @@ impl<T> Client<T> {
     /// Nobody waits any more for what the stream of a call brings.
     pub(super) fn close_stream_of(&mut self, number: i64) {
         if self.link() == LinkKind::Exchanges {
-            self.given_up.push(number);
+            self.cancelled.push(number);
         }
     }
 
@@ -37,7 +36,7 @@ impl<T> Client<T> {
 
     /// A call that nobody waits for any more, whose stream is to be closed.
     pub(crate) fn next_cancelled(&mut self) -> Option<i64> {
-        self.given_up.pop()
+        self.cancelled.pop()
     }
 
     /// So many bytes of requests wait in the link, beside those in the outbox.
@@ -75,7 +74,7 @@ impl<T> Client<T> {
         self.session.deadline_of(number)
     }
 
-    /// Begins a call's idle time-out anew. What it waited for somebody else does not count for the total one.
+    /// Restarts a call's idle time-out. What it waited for somebody else does not count for the total one.
     pub(crate) fn restart_timeout(&mut self, number: i64, waited: Duration, now: Instant) {
         self.session.restart(number, waited, now);
     }
@@ -83,7 +82,7 @@ impl<T> Client<T> {
     /// The revision that requests are written in: that of the probe, or the one that was negotiated. None for the
     /// handshake, which is there to find one.
     pub(crate) fn spoken(&self) -> Option<ProtocolVersion> {
-        match self.phase {
+        match *self.phase {
             Phase::Probing { version, .. } => Some(version),
             Phase::Initializing { .. } => None,
             _ => self.peer.as_ref().map(|peer| peer.version),
@@ -92,7 +91,7 @@ impl<T> Client<T> {
 
     /// Whether the handshake is over and the server speaks this era.
     pub(crate) fn is_ready_in(&self, era: Era) -> bool {
-        matches!(self.phase, Phase::Ready) && self.peer.as_ref().is_some_and(|peer| peer.version.era() == era)
+        matches!(*self.phase, Phase::Ready) && self.peer.as_ref().is_some_and(|peer| peer.version.era() == era)
     }
 
     /// Whether a request is the probe for the era.
@@ -127,14 +126,14 @@ impl<T> Client<T> {
         self.session.watch_at(now);
         let Some(Pending { token, .. }) = self.session.withdraw_failed(number) else { return };
         match token {
-            Call::Probe | Call::Initialize if self.renewing => self.not_renewed(),
+            Call::Probe | Call::Initialize if self.reinitializing => self.stay_as_before(),
             Call::Probe | Call::Initialize => self.close(match error {
                 CallError::Transport(error) => CloseReason::Transport(error),
                 CallError::Http(failure) => CloseReason::Negotiation(NegotiationError::Http(failure)),
                 other => CloseReason::Negotiation(NegotiationError::InvalidAnswer(alloc::format!("{other}"))),
             }),
             Call::Subscribe(call) => self.legacy_subscribe_failed(call, error, now),
-            Call::Ping | Call::Unheeded => {}
+            Call::Ping | Call::Ignored => {}
             Call::User(user) => {
                 self.rounds.remove(&user.call);
                 self.fail(user.call, user.token, error);
@@ -160,7 +159,7 @@ impl<T> Client<T> {
         let timing = Timing::exactly(self.config.handshake_timeout);
         let sent = self
             .session
-            .call(None, "tools/list", params, splice, timing, Call::Unheeded, now)
+            .call(None, "tools/list", params, splice, timing, Call::Ignored, now)
             .ok()
             .map(|sent| sent.number);
         meta.clear();
@@ -179,12 +178,7 @@ impl<T> Client<T> {
         token: T,
         now: Instant,
     ) -> Result<CallId, Refused<T>> {
-        if version.era() == Era::Modern {
-            self.request_meta = self.meta_for(version);
-        }
-        let capabilities = ServerCapabilities::default();
-        self.peer = Some(Arc::new(Peer { version, capabilities, info: None, instructions: None }));
-        self.phase = Phase::Ready;
+        self.take_for_granted(version);
         let user =
             UserCall { call: CallId(0), token, retry: None, cache: None, listen: false, progress: f64::NEG_INFINITY };
         self.send((method, MethodInfo::find(method)), params, options, user, now)
