@@ -19,7 +19,7 @@ use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
-    InputRequiredResult, ListRootsResult, MethodInfo, Readable, apply_defaults,
+    InputRequiredResult, ListRootsResult, MethodInfo, ProtocolVersion, Readable, Within, apply_defaults,
 };
 use crate::session::{RequestKey, Timing};
 use crate::time::Instant;
@@ -85,7 +85,13 @@ impl From<ListRootsResult> for InputResponse {
 }
 
 impl InputResponse {
-    fn into_json(self, form: Option<&ElicitFormParams>) -> Result<Json, RpcError> {
+    /// As JSON, for a server that speaks this revision.
+    fn into_json(mut self, form: Option<&ElicitFormParams>, version: ProtocolVersion) -> Result<Json, RpcError> {
+        match &mut self {
+            Self::Sample(result) => result.keep_within(version),
+            Self::Roots(result) => result.keep_within(version),
+            Self::Elicit(_) | Self::Other(_) => {}
+        }
         let written = match self {
             Self::Elicit(mut result) => {
                 if let Some(form) = form {
@@ -284,7 +290,8 @@ impl<T> Client<T> {
 
     /// The program answers a request for input. An answer to a request that was withdrawn is ignored.
     pub(crate) fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
-        let answer = answer.and_then(|response| response.into_json(reply.form.as_deref()));
+        let version = self.peer.as_ref().map_or(ProtocolVersion::LATEST, |peer| peer.version);
+        let answer = answer.and_then(|response| response.into_json(reply.form.as_deref(), version));
         match (reply.route, answer) {
             (Route::Request(request), Ok(answer)) => self.session.answer(request, &answer, Splice::default()),
             (Route::Request(request), Err(error)) => self.session.fail(request, &error),

@@ -231,6 +231,11 @@ impl SamplingContentBlock {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
+
+    /// Its text, if it is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(&text.text) } else { None }
+    }
 }
 
 impl<'de> Deserialize<'de> for SamplingContentBlock {

@@ -2,8 +2,9 @@
 
 use windlass::client::{CallOptions, InputResponse};
 use windlass::model::{
-    CallTool, ClientCapabilities, CreateMessageResult, ElicitResult, EmptyParams, GetPrompt, GetPromptParams,
-    InputRequest, ListRootsResult, Meta, Ping, ReadResource, ReadResourceParams,
+    AudioContent, CallTool, ClientCapabilities, CreateMessageResult, ElicitResult, EmptyParams, GetPrompt,
+    GetPromptParams, ImageContent, InputRequest, ListRootsResult, Meta, Ping, ReadResource, ReadResourceParams, Root,
+    SamplingContent, SamplingContentBlock,
 };
 use windlass_sim::{InputAnswer, Script, SimClient};
 
@@ -57,6 +58,35 @@ fn a_legacy_server_asks() {
             tell(&mut sim, &request.replacen('{', &format!(r#"{{"jsonrpc":"2.0","id":{id},"#), 1));
         }
         close_and_expect(&mut sim, &format!("client_asked_legacy_{name}"));
+    }
+}
+
+#[test]
+fn a_server_of_an_older_revision_is_answered_in_its_words() {
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let mut config = legacy_config();
+        config.capabilities = ClientCapabilities::new().with_sampling().with_roots(false);
+        let mut sim = legacy_client_with(version, config);
+        let text = SamplingContentBlock::text;
+        let mut answers = vec![
+            SamplingContent::from(vec![text("two"), text("texts")]),
+            vec![SamplingContentBlock::Audio(AudioContent::new("AAAA", "audio/wav"))].into(),
+            vec![SamplingContentBlock::Image(ImageContent::new("AAAA", "image/png")), text("beside a picture")].into(),
+            SamplingContent::from(Vec::new()),
+        ];
+        answers.reverse();
+        sim.client.on_input(move |request| {
+            let mut meta = Meta::new();
+            meta.insert("example/a", &1).unwrap();
+            InputAnswer::Now(Ok(match request {
+                InputRequest::Sample(_) => CreateMessageResult::new("m", answers.pop().unwrap()).into(),
+                _ => ListRootsResult::new([Root::new("file:///a").with_meta(meta)]).into(),
+            }))
+        });
+        for (id, request) in [SAMPLE, SAMPLE, SAMPLE, SAMPLE, ROOTS].into_iter().enumerate() {
+            tell(&mut sim, &request.replacen('{', &format!(r#"{{"jsonrpc":"2.0","id":{id},"#), 1));
+        }
+        close_and_expect(&mut sim, &format!("client_asked_{version}"));
     }
 }
 

@@ -1,12 +1,12 @@
-//! What a server asks of its client: messages of a model, forms and pages for the user.
+//! What a server asks of its client, and what it is answered: messages of a model, forms and pages for the user, roots.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::{
-    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, EnumOption, InputRequest, PropertySchema,
-    ProtocolVersion, SamplingContent, SamplingContentBlock, SamplingMessage, StringSchema,
-    UntitledSingleSelectEnumSchema,
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitUrlParams, EnumOption,
+    InputRequest, ListRootsResult, PropertySchema, ProtocolVersion, SamplingContent, SamplingContentBlock,
+    SamplingMessage, StringSchema, UntitledSingleSelectEnumSchema,
 };
 use super::content::in_words;
 use super::{ALL_CONTENT, Within};
@@ -49,11 +49,45 @@ fn one_block_each(message: SamplingMessage) -> impl Iterator<Item = SamplingMess
     blocks.into_iter().map(move |block| SamplingMessage::new(role.clone(), block))
 }
 
+impl Within for CreateMessageResult {
+    fn keep_within(&mut self, version: ProtocolVersion) {
+        if let SamplingContent::Multiple(blocks) = &mut self.content {
+            if !version.has_sampling_tools() {
+                self.content = SamplingContent::Single(one_block(core::mem::take(blocks)));
+            }
+        }
+        self.content.keep_within(version);
+    }
+}
+
+/// What several blocks say, in one: their texts, or the first if it is the only one or none is text.
+fn one_block(mut blocks: Vec<SamplingContentBlock>) -> SamplingContentBlock {
+    let texts: Vec<_> = blocks.iter().filter_map(SamplingContentBlock::as_text).collect();
+    if blocks.len() == 1 || (texts.is_empty() && !blocks.is_empty()) {
+        return blocks.swap_remove(0);
+    }
+    SamplingContentBlock::text(texts.join("\n"))
+}
+
+impl Within for ListRootsResult {
+    fn keep_within(&mut self, version: ProtocolVersion) {
+        for root in &mut self.roots {
+            root.meta.keep_within(version);
+        }
+    }
+}
+
 impl Within for SamplingMessage {
     fn keep_within(&mut self, version: ProtocolVersion) {
-        match &mut self.content {
-            SamplingContent::Single(block) => block.keep_within(version),
-            SamplingContent::Multiple(blocks) => blocks.keep_within(version),
+        self.content.keep_within(version);
+    }
+}
+
+impl Within for SamplingContent {
+    fn keep_within(&mut self, version: ProtocolVersion) {
+        match self {
+            Self::Single(block) => block.keep_within(version),
+            Self::Multiple(blocks) => blocks.keep_within(version),
         }
     }
 }
