@@ -215,7 +215,12 @@ mod tests {
         cursor = MIN_READ - 1;
         assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), MIN_READ);
         assert_eq!(cursor, 0, "what was read is gone");
-        // One that leaves none has more behind it.
+        // One that leaves none has more behind it, whether or not what it brought is taken at once.
+        let (mut filled, mut taken) = (ReadBuffer::default(), 0);
+        filled.space(&mut taken, usize::MAX);
+        filled.filled(MIN_READ);
+        taken = MIN_READ;
+        assert_eq!(filled.space(&mut taken, usize::MAX).len(), 4 * MIN_READ);
         buffer.filled(MIN_READ);
         assert_eq!(buffer.space(&mut cursor, usize::MAX).len(), 3 * MIN_READ);
         buffer.filled(3 * MIN_READ);

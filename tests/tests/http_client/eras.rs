@@ -178,6 +178,7 @@ fn the_oldest_transport() {
     talk.plain(&announcement, 202, "Accepted");
     let (first, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let list = talk.request();
+    assert_eq!(list.header("mcp-protocol-version"), None, "2024-11-05 has no such header");
     // The answer may be faster than the word that the request arrived.
     talk.event(&get, &list.result(r#"{"tools":[]}"#));
     assert!(talk.outcome(first).is_ok());
@@ -205,6 +206,22 @@ fn the_oldest_transport_ends_with_its_stream() {
     talk.cut(&get);
     assert_eq!(talk.failed(number), "the peer closed the connection");
     talk.nothing_left();
+}
+
+#[test]
+fn cancelling_on_the_oldest_transport_closes_the_request_too() {
+    let (mut talk, get) = Talk::at_the_oldest(config());
+    talk.stream(&get);
+    talk.begins_at_the_oldest(&get, "http://server:3000/messages");
+    let (cancelled, call) = talk.call::<ListTools>(&PaginatedParams::new());
+    let list = talk.request();
+    talk.client.cancel(call, "never mind", talk.now);
+    let notice = talk.request();
+    assert!(!talk.is_open(list.conn), "nobody waits for its response");
+    assert_eq!(notice.says(), "notifications/cancelled");
+    talk.plain(&notice, 202, "");
+    assert_eq!(talk.failed(cancelled), "the call was cancelled");
+    assert!(talk.client.is_idle());
 }
 
 #[test]

@@ -83,6 +83,8 @@ fn errors_say_what_is_wrong_and_where() {
     wrong(r#"{"plainText":"\ud800"}"#, "plainText: a string has half a surrogate pair");
     wrong(r#"{"plainText":""} 1"#, "the end is due at byte 17");
     wrong("{", "the name of a member is due at byte 1");
+    wrong(r#"{"plainText":"" 1}"#, "plainText: a comma or the end of the object is due at byte 16");
+    wrong(r#"{"many":[{"plainText":""} 1]}"#, "a comma or the end of the array is due at byte 26");
     wrong(r#"{"pair":[1,"",2]}"#, "pair: there are more elements than there should be");
     // serde_json would take these for the members, in order.
     wrong(r#"["text"]"#, "invalid type: sequence, expected struct Everything");

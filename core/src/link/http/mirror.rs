@@ -296,6 +296,8 @@ mod tests {
             ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
             (" padded ", "=?base64?IHBhZGRlZCA=?="),
             ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+            ("=?base64?no end", "=?base64?no end"),
+            ("no beginning?=", "no beginning?="),
             ("a\tb", "=?base64?YQli?="),
             ("line\nbreak", "=?base64?bGluZQpicmVhaw==?="),
         ] {
