@@ -216,6 +216,7 @@ fn cancelling_on_the_oldest_transport_closes_the_request_too() {
     let (cancelled, call) = talk.call::<ListTools>(&PaginatedParams::new());
     let list = talk.request();
     talk.client.cancel(call, "never mind", talk.now);
+    talk.run();
     let notice = talk.request();
     assert!(!talk.is_open(list.conn), "nobody waits for its response");
     assert_eq!(notice.says(), "notifications/cancelled");
