@@ -1,7 +1,7 @@
 //! The server's end of HTTP: one endpoint, many connections, both eras side by side.
 //!
 //! `admission` judges a request by its head; `posts` by its message; `front` has the connections and streams;
-//! `sessions` the roles that answer.
+//! `sessions` the roles that answer, and where their messages go.
 
 mod admission;
 mod config;
@@ -16,12 +16,13 @@ mod streams;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
 pub use config::HttpServerConfig;
 use front::Front;
-use sessions::{LegacySession, STATELESS, Sessions};
+use sessions::{STATELESS, Sessions};
 use streams::StreamId;
 
 use serde::Serialize;
@@ -29,12 +30,12 @@ use serde::Serialize;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError, SendError};
 use crate::json::Json;
-use crate::jsonrpc::{RpcError, code};
+use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
-use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent, is_private, written};
-use crate::session::{Kind, RequestKey};
+use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
+use crate::session::RequestKey;
 use crate::time::{Instant, earliest};
 
 /// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients
@@ -143,29 +144,25 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// A handler is done.
     pub fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         self.now = now;
-        let name = reply.key().session();
-        if let Some(server) = self.sessions.server(name) {
-            server.respond(reply, outcome, now);
-            self.settle(name, None);
-        }
+        self.with_role(reply.key().session(), None, |server, _| server.respond(reply, outcome, now));
     }
 
     /// Reports progress on a request, if its client wants it and it goes forward.
     pub fn progress(&mut self, request: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if let Some(server) = self.sessions.server(request.session()) {
-            server.progress(request, progress, total, message);
-            self.settle(request.session(), None);
-        }
+        self.with_role(request.session(), None, |server, _| server.progress(request, progress, total, message));
     }
 
     /// Logs to the client of a request, or to all legacy clients, if they want messages of this severity.
     pub fn log(&mut self, request: Option<RequestKey>, message: &LoggingMessageParams) {
-        self.each(request.map(RequestKey::session), |server| server.log(request, message));
+        match request {
+            Some(key) => drop(self.with_role(key.session(), None, |server, _| server.log(request, message))),
+            None => self.each(|server| server.log(None, message)),
+        }
     }
 
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&mut self, uri: &str) {
-        self.each(None, |server| server.resource_updated(uri));
+        self.each(|server| server.resource_updated(uri));
     }
 
     /// Tells the client of a request something, or all legacy clients if no request is named, as far as their revisions
@@ -195,13 +192,11 @@ impl<T, H: Clone> HttpServer<T, H> {
                 return Err(SendError::Invalid("only the client that was asked may be told; name its request".into()));
             }
             // Some clients may not be ready for it, or speak a revision that does not have it.
-            self.each(None, |server| drop(server.notify(None, method, &params)));
+            self.each(|server| drop(server.notify(None, method, &params)));
             return Ok(());
         };
-        let server = self.sessions.server(key.session()).ok_or(SendError::Closed)?;
-        let told = server.notify(request, method, &params);
-        self.settle(key.session(), None);
-        told
+        let sent = self.with_role(key.session(), None, |server, _| server.notify(request, method, &params));
+        sent.unwrap_or(Err(SendError::Closed))
     }
 
     /// Ends the connection that a request came on, while the request goes on: its client comes back for the answer. Only
@@ -218,7 +213,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         if self.drain_until.is_none() {
             self.drain_until = Some(now + self.front.config.drain);
             self.front.drain();
-            self.each(None, crate::server::Server::end_subscriptions);
+            self.each(Server::end_subscriptions);
         }
     }
 
@@ -242,70 +237,12 @@ impl<T, H: Clone> HttpServer<T, H> {
         self.sessions.is_idle() && self.events.is_empty() && self.front.is_idle()
     }
 
-    /// Does something with one role, or with each.
-    fn each(&mut self, only: Option<u32>, mut act: impl FnMut(&mut crate::server::Server<T, H>)) {
-        let names: alloc::vec::Vec<_> =
-            self.sessions.names().filter(|name| only.is_none_or(|only| only == *name)).collect();
+    /// Does something with each role.
+    fn each(&mut self, mut act: impl FnMut(&mut Server<T, H>)) {
+        let names: Vec<_> = self.sessions.names().collect();
         for name in names {
-            if let Some(server) = self.sessions.server(name) {
-                act(server);
-                self.settle(name, None);
-            }
+            self.with_role(name, None, |server, _| act(server));
         }
-    }
-
-    /// Passes on what a role has to say: messages to where they belong, events to the program.
-    fn settle(&mut self, name: u32, exchange: Option<Exchange>) {
-        let Self { sessions, front, events, now, .. } = self;
-        let Some(server) = sessions.server(name) else { return };
-        let mut unheard = alloc::vec::Vec::new();
-        while let Some((label, message)) = server.outbox().first() {
-            match label.kind {
-                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        front.send(stream, message, *now);
-                    }
-                }
-                Kind::Answer { to: Some(key), error } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        let status = if name == STATELESS { status_of(error, false) } else { 200 };
-                        answer(front, stream, key, status, message, *now);
-                    }
-                }
-                Kind::Answer { to: None, error } => {
-                    if let Some(Exchange { conn, stream }) = exchange {
-                        refuse(front, conn, stream, status_of(error, true), message, *now);
-                    }
-                }
-                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
-                    // All modern clients together are nobody in particular.
-                    if name != STATELESS {
-                        unheard.push(message.to_vec());
-                    }
-                }
-            }
-            server.outbox_mut().pass();
-        }
-        while let Some(queued) = server.next_queued() {
-            if let Queued::Cancelled(key) = &queued {
-                front.settled(*key, *now);
-            }
-            events.push_back(Told::Queued(queued));
-        }
-        server.give_back_room();
-        for message in unheard {
-            self.tell_session(name, &message);
-        }
-        let config = &self.front.config;
-        self.sessions.arm(name, config.session_idle, config.fresh_session_timeout);
-    }
-
-    /// Sends what belongs to no request, or keeps it until the client listens.
-    fn tell_session(&mut self, name: u32, message: &[u8]) {
-        let Some(session) = self.sessions.legacy(name) else { return };
-        let version = session.server.legacy_version();
-        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
-        self.front.send(stream, message, self.now);
     }
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
@@ -315,7 +252,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
         let changes = Arc::make_mut(&mut self.offer).take_changes();
         let offer = self.offer.clone();
-        self.each(None, |server| server.renew(offer.clone(), changes));
+        self.each(|server| server.renew(offer.clone(), changes));
     }
 
     /// Whether one more session can begin. Those that nobody has come back to make room first, then those that have been
@@ -325,7 +262,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let mut made = self.sessions.fresh < most_fresh;
         if !made || self.sessions.len() >= most {
             let fresh = self.sessions.least_deserving(|session| session.fresh);
-            let idle = || self.sessions.least_deserving(|session| !is_used(session, &self.front));
+            let idle = || self.sessions.least_deserving(|session| !session.is_used(&self.front));
             if let Some(name) = fresh.or_else(idle) {
                 self.end_session(name, CloseReason::PeerClosed);
                 made = true;
@@ -335,10 +272,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     fn end_session(&mut self, name: u32, reason: CloseReason) {
-        if let Some(server) = self.sessions.server(name) {
-            server.close(reason);
-            self.settle(name, None);
-        }
+        self.with_role(name, None, |server, _| server.close(reason));
         self.front.end_session(name, self.now);
         self.sessions.end(name);
     }
@@ -370,57 +304,12 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     fn end(&mut self, reason: CloseReason) {
-        let names: alloc::vec::Vec<_> = self.sessions.names().collect();
+        let names: Vec<_> = self.sessions.names().collect();
         for name in names {
             self.end_session(name, reason.clone());
         }
         self.closed = Some(reason);
         self.front.finish_all();
-    }
-}
-
-/// Whether a client listens, or something that it asked is not answered.
-fn is_used<T, H: Clone>(session: &LegacySession<T, H>, front: &Front) -> bool {
-    let listens = session.standalone.is_some_and(|stream| front.is_attached(stream));
-    listens || !session.server.is_idle()
-}
-
-/// Answers a request on its stream.
-fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
-    // A status is told by a head, which a stream of events would have had already.
-    if front.is_untouched(stream) && (front.may_be_json(stream) || status != 200) {
-        return front.answer_plainly(stream, status, message, now);
-    }
-    front.send(stream, message, now);
-    front.settled(key, now);
-}
-
-/// Answers what did not become a request.
-fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, status: u16, message: &[u8], now: Instant) {
-    match stream {
-        Some(stream) if front.is_untouched(stream) => front.answer_plainly(stream, status, message, now),
-        // Others of the same batch have become requests, or still may.
-        Some(stream) => front.send(stream, message, now),
-        None => front.answer(conn, status, &[], Some(message), now),
-    }
-}
-
-/// The status of an answer in the modern era, by the code of its error. What failed before it was a call is the client's
-/// fault; what failed as a call is an answer like any other.
-fn status_of(error: Option<i64>, refused: bool) -> u16 {
-    match error {
-        None => 200,
-        Some(code::METHOD_NOT_FOUND) => 404,
-        Some(
-            code::HEADER_MISMATCH
-            | code::MISSING_REQUIRED_CLIENT_CAPABILITY
-            | code::UNSUPPORTED_PROTOCOL_VERSION
-            | code::PARSE_ERROR
-            | code::INVALID_REQUEST,
-        ) => 400,
-        Some(code::INTERNAL_ERROR) if refused => 503,
-        Some(_) if refused => 400,
-        Some(_) => 200,
     }
 }
 
@@ -473,7 +362,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.front.handle_timeout(now);
         while let Some(name) = self.sessions.due(now) {
             let Some(session) = self.sessions.legacy(name) else { continue };
-            if is_used(session, &self.front) {
+            if session.is_used(&self.front) {
                 session.seen = now;
             }
             let config = &self.front.config;
@@ -482,13 +371,9 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
                 self.end_session(name, CloseReason::PeerClosed);
                 continue;
             }
-            session.server.handle_timeout(now);
-            self.settle(name, None);
+            self.with_role(name, None, |server, _| server.handle_timeout(now));
         }
-        if let Some(server) = self.sessions.server(STATELESS) {
-            server.handle_timeout(now);
-            self.settle(STATELESS, None);
-        }
+        self.with_role(STATELESS, None, |server, _| server.handle_timeout(now));
     }
 
     fn takes_connections(&self) -> bool {
@@ -510,10 +395,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
                 return Output::Close(conn);
             }
             if let Some(key) = self.front.next_abandoned() {
-                if let Some(server) = self.sessions.server(key.session()) {
-                    server.withdraw_request(key);
-                    self.settle(key.session(), None);
-                }
+                self.with_role(key.session(), None, |server, _| server.withdraw_request(key));
                 continue;
             }
             if !self.events.is_empty() {

@@ -10,7 +10,7 @@ use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
-use crate::server::{Params, Queued, ServerEvent};
+use crate::server::{Params, Queued, Server, ServerEvent};
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
@@ -31,7 +31,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
         let version = version_header(head)?;
         let parsed = parse(body, &self.offer.config.limits);
-        if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.server(STATELESS)) {
+        if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.role(STATELESS)) {
             // Which session it belongs to is not known yet, and does not matter to whoever watches.
             stateless.observe_incoming(message, body.len());
         }
@@ -72,10 +72,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                 let tool = |name: &str| self.offer.registry.tool(name);
                 match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
                     Err(error) => {
-                        if let Some(server) = self.sessions.server(STATELESS) {
-                            server.refuse(id, &error);
-                        }
-                        self.settle(STATELESS, Some(exchange));
+                        self.with_role(STATELESS, Some(exchange), |server, _| server.refuse(id, &error));
                     }
                     Ok(()) => self.request(STATELESS, id, method, params, exchange),
                 }
@@ -107,10 +104,10 @@ impl<T, H: Clone> HttpServer<T, H> {
             }
         };
         self.check_version(name, version)?;
-        let batches = self.sessions.server(name).is_some_and(|server| server.allows_batches());
+        let batches = self.sessions.role(name).is_some_and(Server::allows_batches);
         match parsed {
             Ok(Parsed::Message(Message::Request { id, method, .. })) => {
-                let version = self.sessions.server(name).and_then(|server| server.legacy_version());
+                let version = self.sessions.version(name);
                 let stream = self.front.open_stream(conn, name, version, false);
                 self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
                 Ok(())
@@ -146,7 +143,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             self.front.announce(stream, &session.id);
         }
         self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
-        if self.sessions.server(name).is_some_and(|server| server.legacy_version().is_none()) {
+        if self.sessions.version(name).is_none() {
             self.end_session(name, CloseReason::PeerClosed);
         }
         Ok(())
@@ -154,17 +151,18 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Lets a role handle a request whose answer has a stream.
     fn request(&mut self, name: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, exchange: Exchange) {
-        let Some(server) = self.sessions.server(name) else { return };
-        let key = server.request(id, method, params, self.now);
-        if let Some((stream, key)) = exchange.stream.zip(key) {
-            self.front.expect(stream, key);
-        }
-        self.settle(name, Some(exchange));
+        let now = self.now;
+        self.with_role(name, Some(exchange), |server, front| {
+            let key = server.request(id, method, params, now);
+            if let Some((stream, key)) = exchange.stream.zip(key) {
+                front.expect(stream, key);
+            }
+        });
     }
 
     fn handle(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
-        let Some(server) = self.sessions.server(name) else { return };
-        match server.handle(message, self.now) {
+        let now = self.now;
+        match self.with_role(name, Some(exchange), |server, _| server.handle(message, now)).flatten() {
             Some(ServerEvent::Notification { method, params }) => {
                 let (method, params) = (method.to_string(), params.map(Json::from));
                 self.events.push_back(Told::Notification { method, params });
@@ -175,16 +173,15 @@ impl<T, H: Clone> HttpServer<T, H> {
             }
             _ => {}
         }
-        self.settle(name, Some(exchange));
     }
 
     fn batch(&mut self, conn: ConnId, name: u32, entries: &[JsonText<'_>]) {
         let asks = |entry: &JsonText<'_>| matches!(parse_entry(*entry), Ok(Message::Request { .. }) | Err(_));
         let stream = entries.iter().any(asks).then(|| {
-            let version = self.sessions.server(name).and_then(|server| server.legacy_version());
+            let version = self.sessions.version(name);
             self.front.open_batch(conn, name, version)
         });
-        let exchange = Exchange { conn, stream };
+        let (exchange, now) = (Exchange { conn, stream }, self.now);
         for entry in entries {
             match parse_entry(*entry) {
                 Ok(Message::Request { id, method, params }) => {
@@ -192,10 +189,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                 }
                 Ok(message) => self.handle(name, message, exchange),
                 Err(malformed) => {
-                    if let Some(server) = self.sessions.server(name) {
-                        server.malformed(malformed, self.now);
-                        self.settle(name, Some(exchange));
-                    }
+                    self.with_role(name, Some(exchange), |server, _| server.malformed(malformed, now));
                 }
             }
         }
@@ -207,15 +201,13 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// A body that is no message. The role says what to answer, if anything.
     fn malformed(&mut self, conn: ConnId, name: u32, mut malformed: Malformed) -> Result<(), Refusal> {
-        if let Some(server) = self.sessions.server(name) {
+        if let Some(server) = self.sessions.role(name) {
             server.recognize(&mut malformed);
         }
         let answered = malformed.answer().is_some();
         let refusal = unreadable(&malformed);
-        if let Some(server) = self.sessions.server(name) {
-            server.malformed(malformed, self.now);
-            self.settle(name, Some(Exchange { conn, stream: None }));
-        }
+        let now = self.now;
+        self.with_role(name, Some(Exchange { conn, stream: None }), |server, _| server.malformed(malformed, now));
         if answered { Ok(()) } else { Err(refusal) }
     }
 
@@ -229,10 +221,9 @@ impl<T, H: Clone> HttpServer<T, H> {
         if let Some(event) = head.headers.get("last-event-id") {
             return self.front.resume(conn, name, event, self.now);
         }
-        let Some(session) = self.sessions.legacy(name) else { return Ok(()) };
-        let version = session.server.legacy_version();
-        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
-        self.front.take_over(stream, conn, self.now);
+        if let Some(stream) = self.sessions.standalone(name, &mut self.front) {
+            self.front.take_over(stream, conn, self.now);
+        }
         Ok(())
     }
 
@@ -262,7 +253,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     fn check_version(&mut self, name: u32, version: VersionHeader) -> Result<(), Refusal> {
-        let negotiated = self.sessions.server(name).and_then(|server| server.legacy_version());
+        let negotiated = self.sessions.version(name);
         match version {
             VersionHeader::Absent => Ok(()),
             VersionHeader::Known(version) if negotiated.is_none_or(|negotiated| negotiated == version) => Ok(()),

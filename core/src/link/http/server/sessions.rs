@@ -1,4 +1,5 @@
 //! The roles behind the endpoint: one for all modern clients, who have no sessions, and one for each legacy session.
+//! [`HttpServer::with_role`] is the one way to do something with a role, so that what it has to say never stays with it.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -8,10 +9,15 @@ use core::fmt::Write as _;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::front::least_deserving;
+use super::front::{Front, least_deserving};
 use super::streams::StreamId;
+use super::{Exchange, HttpServer, Told};
 use crate::entropy::Entropy;
-use crate::server::{Offer, Server};
+use crate::jsonrpc::code;
+use crate::machine::ConnId;
+use crate::model::ProtocolVersion;
+use crate::server::{Offer, Queued, Server};
+use crate::session::{Kind, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// The name of the role that serves the modern era.
@@ -29,10 +35,10 @@ pub(super) struct Sessions<T, H> {
 }
 
 pub(super) struct LegacySession<T, H> {
-    pub(super) server: Server<T, H>,
+    server: Server<T, H>,
     pub(super) id: Box<str>,
     /// The stream for what belongs to no request.
-    pub(super) standalone: Option<StreamId>,
+    standalone: Option<StreamId>,
     /// When the client was last heard of.
     pub(super) seen: Instant,
     /// Whether it has not been heard of since it began the session.
@@ -110,11 +116,34 @@ impl<T, H: Clone> Sessions<T, H> {
         core::iter::once(STATELESS).chain(self.legacy.keys().copied())
     }
 
-    pub(super) fn server(&mut self, name: u32) -> Option<&mut Server<T, H>> {
+    /// A role, to be asked about something.
+    pub(super) fn role(&self, name: u32) -> Option<&Server<T, H>> {
         match name {
-            STATELESS => Some(&mut self.stateless),
-            _ => self.legacy.get_mut(&name).map(|session| &mut session.server),
+            STATELESS => Some(&self.stateless),
+            _ => self.legacy.get(&name).map(|session| &session.server),
         }
+    }
+
+    /// A role, and the stream for what belongs to no request, which all modern clients together have none of.
+    fn role_mut(&mut self, name: u32) -> Option<(&mut Server<T, H>, Option<&mut Option<StreamId>>)> {
+        match name {
+            STATELESS => Some((&mut self.stateless, None)),
+            _ => {
+                let session = self.legacy.get_mut(&name)?;
+                Some((&mut session.server, Some(&mut session.standalone)))
+            }
+        }
+    }
+
+    /// What was negotiated with the client of a session.
+    pub(super) fn version(&self, name: u32) -> Option<ProtocolVersion> {
+        self.legacy.get(&name)?.server.legacy_version()
+    }
+
+    /// The stream for what belongs to no request of a session.
+    pub(super) fn standalone(&mut self, name: u32, front: &mut Front) -> Option<StreamId> {
+        let session = self.legacy.get_mut(&name)?;
+        Some(*session.standalone.get_or_insert_with(|| front.open_detached(name, session.server.legacy_version())))
     }
 
     pub(super) fn legacy(&mut self, name: u32) -> Option<&mut LegacySession<T, H>> {
@@ -131,7 +160,7 @@ impl<T, H: Clone> Sessions<T, H> {
     }
 
     /// Sets the timer of a session after something happened to it.
-    pub(super) fn arm(&mut self, name: u32, idle: Duration, fresh: Duration) {
+    fn arm(&mut self, name: u32, idle: Duration, fresh: Duration) {
         let Some(session) = self.legacy.get_mut(&name) else { return };
         let patience = if session.fresh { fresh } else { idle };
         let deadline = earliest(session.server.deadline(), Some(session.seen + patience));
@@ -158,5 +187,108 @@ impl<T, H: Clone> Sessions<T, H> {
             session.armed = None;
         }
         Some(name)
+    }
+}
+
+impl<T, H: Clone> LegacySession<T, H> {
+    /// Whether the client listens, or something that it asked is not answered.
+    pub(super) fn is_used(&self, front: &Front) -> bool {
+        self.standalone.is_some_and(|stream| front.is_attached(stream)) || !self.server.is_idle()
+    }
+}
+
+impl<T, H: Clone> HttpServer<T, H> {
+    /// Does something with a role, and passes on what it has to say: messages to where they belong, events to the program.
+    pub(super) fn with_role<R>(
+        &mut self,
+        name: u32,
+        exchange: Option<Exchange>,
+        act: impl FnOnce(&mut Server<T, H>, &mut Front) -> R,
+    ) -> Option<R> {
+        let (server, _) = self.sessions.role_mut(name)?;
+        let result = act(server, &mut self.front);
+        self.pass_on(name, exchange);
+        Some(result)
+    }
+
+    fn pass_on(&mut self, name: u32, exchange: Option<Exchange>) {
+        let Self { sessions, front, events, now, .. } = self;
+        let Some((server, mut standalone)) = sessions.role_mut(name) else { return };
+        while let Some((label, message)) = server.outbox().first() {
+            match label.kind {
+                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
+                    if let Some(stream) = front.stream_of(key) {
+                        front.send(stream, message, *now);
+                    }
+                }
+                Kind::Answer { to: Some(key), error } => {
+                    if let Some(stream) = front.stream_of(key) {
+                        let status = if name == STATELESS { status_of(error, false) } else { 200 };
+                        answer(front, stream, key, status, message, *now);
+                    }
+                }
+                Kind::Answer { to: None, error } => {
+                    if let Some(Exchange { conn, stream }) = exchange {
+                        refuse(front, conn, stream, status_of(error, true), message, *now);
+                    }
+                }
+                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                    // It is kept until the client listens. All modern clients together are nobody in particular.
+                    if let Some(standalone) = &mut standalone {
+                        let open = || front.open_detached(name, server.legacy_version());
+                        let stream = *standalone.get_or_insert_with(open);
+                        front.send(stream, message, *now);
+                    }
+                }
+            }
+            server.outbox_mut().pass();
+        }
+        while let Some(queued) = server.next_queued() {
+            if let Queued::Cancelled(key) = &queued {
+                front.settled(*key, *now);
+            }
+            events.push_back(Told::Queued(queued));
+        }
+        server.give_back_room();
+        sessions.arm(name, front.config.session_idle, front.config.fresh_session_timeout);
+    }
+}
+
+/// Answers a request on its stream.
+fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
+    // A status is told by a head, which a stream of events would have had already.
+    if front.is_untouched(stream) && (front.may_be_json(stream) || status != 200) {
+        return front.answer_plainly(stream, status, message, now);
+    }
+    front.send(stream, message, now);
+    front.settled(key, now);
+}
+
+/// Answers what did not become a request.
+fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, status: u16, message: &[u8], now: Instant) {
+    match stream {
+        Some(stream) if front.is_untouched(stream) => front.answer_plainly(stream, status, message, now),
+        // Others of the same batch have become requests, or still may.
+        Some(stream) => front.send(stream, message, now),
+        None => front.answer(conn, status, &[], Some(message), now),
+    }
+}
+
+/// The status of an answer in the modern era, by the code of its error. What failed before it was a call is the client's
+/// fault; what failed as a call is an answer like any other.
+fn status_of(error: Option<i64>, refused: bool) -> u16 {
+    match error {
+        None => 200,
+        Some(code::METHOD_NOT_FOUND) => 404,
+        Some(
+            code::HEADER_MISMATCH
+            | code::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | code::UNSUPPORTED_PROTOCOL_VERSION
+            | code::PARSE_ERROR
+            | code::INVALID_REQUEST,
+        ) => 400,
+        Some(code::INTERNAL_ERROR) if refused => 503,
+        Some(_) if refused => 400,
+        Some(_) => 200,
     }
 }
