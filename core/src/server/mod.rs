@@ -57,7 +57,8 @@ pub(crate) struct Server<T, H> {
     legacy: Legacy,
     last_caller: Option<LastCaller>,
     used_states: UsedStates,
-    queue: VecDeque<Queued<T, H>>,
+    /// Events that borrow nothing from the bytes that came in.
+    queue: VecDeque<ServerEvent<'static, T, H>>,
     keep_alive: Option<Box<KeepAlive>>,
     closed: Option<Box<CloseReason>>,
 }
@@ -114,33 +115,6 @@ pub(crate) enum Call<T> {
     Ping,
     /// A call of the program's.
     User { call: CallId, token: T },
-}
-
-/// An event that does not borrow from the bytes that came in.
-pub(crate) enum Queued<T, H> {
-    Initialized(Arc<Caller>),
-    Invoke { handler: H, invocation: Arc<Invocation> },
-    Cancelled(RequestKey),
-    Done { call: CallId, token: T, outcome: Result<Json, CallError> },
-    Malformed(Malformed),
-}
-
-impl<T, H> Queued<T, H> {
-    /// The event that this is. The JSON that it owns is put where the event can borrow it from.
-    pub(crate) fn lend(self, lent: &mut Option<Json>) -> ServerEvent<'_, T, H> {
-        match self {
-            Self::Initialized(caller) => ServerEvent::Initialized(caller),
-            Self::Invoke { handler, invocation } => {
-                ServerEvent::Invoke { reply: ReplyTo::to(&invocation), handler, invocation }
-            }
-            Self::Cancelled(key) => ServerEvent::Cancelled(key),
-            Self::Done { call, token, outcome } => {
-                let outcome = outcome.map(|result| lent.insert(result).as_text());
-                ServerEvent::Completed { call, token, outcome }
-            }
-            Self::Malformed(malformed) => ServerEvent::Malformed(malformed),
-        }
-    }
 }
 
 impl<T, H: Clone> Server<T, H> {
@@ -347,7 +321,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         if let Some(Pending { token: Call::User { call, token }, .. }) = self.session.withdraw(call.0) {
             self.session.notify_cancelled(call.0, reason);
-            self.queue.push_back(Queued::Done { call, token, outcome: Err(CallError::Cancelled) });
+            self.queue.push_back(ServerEvent::Completed { call, token, outcome: Err(CallError::Cancelled) });
         }
     }
 
@@ -363,7 +337,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.settled_badly(pending.token, CallError::InvalidResponse(malformed.to_string()), now);
             }
         }
-        self.queue.push_back(Queued::Malformed(malformed));
+        self.queue.push_back(ServerEvent::Malformed(malformed));
     }
 
     /// Revisions up to 2025-06-18 require the id of an error, even if it is null.
@@ -407,7 +381,9 @@ impl<T, H: Clone> Server<T, H> {
                     self.keep_alive_step(step, now);
                 }
             }
-            Call::User { call, token } => self.queue.push_back(Queued::Done { call, token, outcome: Err(error) }),
+            Call::User { call, token } => {
+                self.queue.push_back(ServerEvent::Completed { call, token, outcome: Err(error) })
+            }
         }
     }
 
@@ -443,13 +419,13 @@ impl<T, H: Clone> Server<T, H> {
         for (_, call) in self.session.abandon() {
             if let Call::User { call, token } = call {
                 let outcome = Err(CallError::Closed(reason.clone()));
-                self.queue.push_back(Queued::Done { call, token, outcome });
+                self.queue.push_back(ServerEvent::Completed { call, token, outcome });
             }
         }
         let open: Vec<_> = self.session.requests().map(|(key, _)| key).collect();
         self.session.forget_requests();
-        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { .. }));
-        self.queue.extend(open.into_iter().map(Queued::Cancelled));
+        self.queue.retain(|event| !matches!(event, ServerEvent::Invoke { .. }));
+        self.queue.extend(open.into_iter().map(ServerEvent::Cancelled));
     }
 
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
@@ -461,7 +437,7 @@ impl<T, H: Clone> Server<T, H> {
         self.session.requests().all(|(_, request)| request.data.is_subscription())
     }
 
-    pub(crate) fn next_queued(&mut self) -> Option<Queued<T, H>> {
+    pub(crate) fn next_event(&mut self) -> Option<ServerEvent<'static, T, H>> {
         self.queue.pop_front()
     }
 

@@ -14,7 +14,6 @@ mod sessions;
 mod streams;
 
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -34,7 +33,7 @@ use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
-use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
+use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
 use crate::session::RequestKey;
 use crate::time::{Instant, earliest};
 
@@ -71,23 +70,20 @@ pub struct HttpServer<T, H> {
     entropy: Entropy,
     front: Front,
     sessions: Sessions<T, H>,
-    events: VecDeque<Told<T, H>>,
-    /// What the last event borrows from.
-    lent: Option<Json>,
+    events: Events<T, H>,
+    /// What the last event borrows.
+    params: Option<Json>,
     now: Instant,
     drain_until: Option<Instant>,
     closed: Option<CloseReason>,
     told_closed: bool,
 }
 
+/// What waits for the program; a notification with its parameters, which it borrows when its turn comes.
+type Events<T, H> = VecDeque<(ServerEvent<'static, T, H>, Option<Json>)>;
+
 /// How long clients may take to read the last answers of a server that has closed. Most have them at once.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-
-/// Something for the program.
-enum Told<T, H> {
-    Queued(Queued<T, H>),
-    Notification { method: String, params: Option<Json> },
-}
 
 /// The exchange in which a message came.
 #[derive(Clone, Copy)]
@@ -109,7 +105,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             renewed: false,
             entropy,
             events: VecDeque::new(),
-            lent: None,
+            params: None,
             now,
             drain_until: None,
             closed: None,
@@ -277,16 +273,6 @@ impl<T, H: Clone> HttpServer<T, H> {
         self.sessions.end(name);
     }
 
-    fn next_event(&mut self) -> Option<ServerEvent<'_, T, H>> {
-        Some(match self.events.pop_front()? {
-            Told::Queued(queued) => queued.lend(&mut self.lent),
-            Told::Notification { method, params } => {
-                let params = params.map(|params| self.lent.insert(params).as_text());
-                ServerEvent::Notification { method: method.into(), params }
-            }
-        })
-    }
-
     /// Closes everything once what was asked is answered, or it took too long.
     fn drain(&mut self) {
         let Some(until) = self.drain_until else { return };
@@ -385,7 +371,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        self.lent = None;
+        self.params = None;
         self.spread_changes();
         self.front.relieve_if_short(self.now);
         loop {
@@ -408,11 +394,14 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
                 None => break,
             }
         }
-        if !self.events.is_empty() {
-            return match self.next_event() {
-                Some(event) => Output::Event(event),
-                None => Output::Idle { deadline: None },
-            };
+        if let Some((event, params)) = self.events.pop_front() {
+            self.params = params;
+            return Output::Event(match event {
+                ServerEvent::Notification { method, .. } => {
+                    ServerEvent::Notification { method, params: self.params.as_ref().map(Json::as_text) }
+                }
+                event => event,
+            });
         }
         if let Some(reason) = self.closed.clone().filter(|_| self.front.is_empty() && !self.told_closed) {
             self.told_closed = true;

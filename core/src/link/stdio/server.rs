@@ -10,7 +10,6 @@ use crate::buffer::ReadBuffer;
 use crate::call::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError, Refused, SendError};
-use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method, Notice};
@@ -46,8 +45,6 @@ pub struct StdioServer<T, H> {
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
     told_closed: bool,
-    /// What the last event borrows from.
-    lent: Option<Json>,
 }
 
 impl<T, H: Clone> StdioServer<T, H> {
@@ -59,7 +56,6 @@ impl<T, H: Clone> StdioServer<T, H> {
             now,
             drain_until: None,
             told_closed: false,
-            lent: None,
         }
     }
 
@@ -181,9 +177,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed, lent } = self;
+        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
-        *lent = None;
         server.close_if_unread();
         server.flush_changes();
         loop {
@@ -204,8 +199,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 }
                 None => {}
             }
-            if let Some(queued) = server.next_queued() {
-                return Output::Event(queued.lend(lent));
+            if let Some(event) = server.next_event() {
+                return Output::Event(event);
             }
             let incoming =
                 if life.is_open() { reader.next(inbox, server.limits(), server.allows_batches()) } else { None };

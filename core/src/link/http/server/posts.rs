@@ -4,13 +4,13 @@ use alloc::string::ToString;
 
 use super::admission::{Refusal, Verb, VersionHeader, version_header};
 use super::connection::Arrival;
-use super::{Exchange, HttpServer, STATELESS, Told, mirrored};
+use super::{Exchange, HttpServer, STATELESS, mirrored};
 use crate::codec::http1::RequestHead;
 use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
-use crate::server::{Params, Queued, Server, ServerEvent};
+use crate::server::{Params, Server, ServerEvent};
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
@@ -162,16 +162,10 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     fn handle(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
         let now = self.now;
-        match self.with_role(name, Some(exchange), |server, _| server.handle(message, now)).flatten() {
-            Some(ServerEvent::Notification { method, params }) => {
-                let (method, params) = (method.to_string(), params.map(Json::from));
-                self.events.push_back(Told::Notification { method, params });
-            }
-            Some(ServerEvent::Cancelled(key)) => {
-                self.front.settled(key, self.now);
-                self.events.push_back(Told::Queued(Queued::Cancelled(key)));
-            }
-            _ => {}
+        let event = self.with_role(name, Some(exchange), |server, _| server.handle(message, now));
+        if let Some(ServerEvent::Notification { method, params }) = event.flatten() {
+            let method = method.into_owned().into();
+            self.events.push_back((ServerEvent::Notification { method, params: None }, params.map(Json::from)));
         }
     }
 

@@ -11,12 +11,12 @@ use core::time::Duration;
 
 use super::front::{Front, least_deserving};
 use super::streams::StreamId;
-use super::{Exchange, HttpServer, Told};
+use super::{Events, Exchange, HttpServer};
 use crate::entropy::Entropy;
 use crate::jsonrpc::code;
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
-use crate::server::{Offer, Queued, Server};
+use crate::server::{Offer, Server, ServerEvent};
 use crate::session::{Kind, RequestKey};
 use crate::time::{Instant, earliest};
 
@@ -198,62 +198,69 @@ impl<T, H: Clone> LegacySession<T, H> {
 }
 
 impl<T, H: Clone> HttpServer<T, H> {
-    /// Does something with a role, and passes on what it has to say: messages to where they belong, events to the program.
+    /// Does something with a role, and passes on what it has to say.
     pub(super) fn with_role<R>(
         &mut self,
         name: u32,
         exchange: Option<Exchange>,
         act: impl FnOnce(&mut Server<T, H>, &mut Front) -> R,
     ) -> Option<R> {
-        let (server, _) = self.sessions.role_mut(name)?;
-        let result = act(server, &mut self.front);
-        self.pass_on(name, exchange);
-        Some(result)
-    }
-
-    fn pass_on(&mut self, name: u32, exchange: Option<Exchange>) {
         let Self { sessions, front, events, now, .. } = self;
-        let Some((server, mut standalone)) = sessions.role_mut(name) else { return };
-        while let Some((label, message)) = server.outbox().first() {
-            match label.kind {
-                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        front.send(stream, message, *now);
-                    }
-                }
-                Kind::Answer { to: Some(key), error } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        let status = if name == STATELESS { status_of(error, false) } else { 200 };
-                        answer(front, stream, key, status, message, *now);
-                    }
-                }
-                Kind::Answer { to: None, error } => {
-                    if let Some(Exchange { conn, stream }) = exchange {
-                        refuse(front, conn, stream, status_of(error, true), message, *now);
-                    }
-                }
-                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
-                    // It is kept until the client listens. All modern clients together are nobody in particular.
-                    if let Some(standalone) = &mut standalone {
-                        let open = || front.open_detached(name, server.legacy_version());
-                        let stream = *standalone.get_or_insert_with(open);
-                        front.send(stream, message, *now);
-                    }
-                }
-            }
-            server.outbox_mut().pass();
-        }
-        while let Some(queued) = server.next_queued() {
-            if let Queued::Cancelled(key) = &queued {
-                front.settled(*key, *now);
-            }
-            events.push_back(Told::Queued(queued));
-        }
-        server.give_back_room();
+        let (server, standalone) = sessions.role_mut(name)?;
+        let result = act(server, front);
+        pass_on(server, standalone, name, exchange, front, events, *now);
         sessions.arm(name, front.config.session_idle, front.config.fresh_session_timeout);
+        Some(result)
     }
 }
 
+/// Messages go to where they belong, events to the program.
+fn pass_on<T, H: Clone>(
+    server: &mut Server<T, H>,
+    mut standalone: Option<&mut Option<StreamId>>,
+    name: u32,
+    exchange: Option<Exchange>,
+    front: &mut Front,
+    events: &mut Events<T, H>,
+    now: Instant,
+) {
+    while let Some((label, message)) = server.outbox().first() {
+        match label.kind {
+            Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
+                if let Some(stream) = front.stream_of(key) {
+                    front.send(stream, message, now);
+                }
+            }
+            Kind::Answer { to: Some(key), error } => {
+                if let Some(stream) = front.stream_of(key) {
+                    let status = if name == STATELESS { status_of(error, false) } else { 200 };
+                    answer(front, stream, key, status, message, now);
+                }
+            }
+            Kind::Answer { to: None, error } => {
+                if let Some(Exchange { conn, stream }) = exchange {
+                    refuse(front, conn, stream, status_of(error, true), message, now);
+                }
+            }
+            Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                // It is kept until the client listens. All modern clients together are nobody in particular.
+                if let Some(standalone) = &mut standalone {
+                    let open = || front.open_detached(name, server.legacy_version());
+                    let stream = *standalone.get_or_insert_with(open);
+                    front.send(stream, message, now);
+                }
+            }
+        }
+        server.outbox_mut().pass();
+    }
+    while let Some(event) = server.next_event() {
+        if let ServerEvent::Cancelled(key) = event {
+            front.settled(key, now);
+        }
+        events.push_back((event, None));
+    }
+    server.give_back_room();
+}
 /// Answers a request on its stream.
 fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
     // A status is told by a head, which a stream of events would have had already.
