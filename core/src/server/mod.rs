@@ -2,7 +2,8 @@
 //! Legacy and modern clients are served side by side.
 //!
 //! Which methods there are, in which era, is in `dispatch`; the life of a handler's call is in `handling`, and how it gets
-//! its inputs in either era in `inputs`; what clients are told of changes is in `subscriptions`.
+//! its inputs in either era in `inputs`; what clients are told of changes is in `subscriptions`, and what the program tells
+//! them by itself in `notices`.
 
 mod config;
 mod dispatch;

@@ -1,8 +1,8 @@
 //! A JSON-RPC peer without a role: which calls are open, when they expire, which requests wait for our answer.
 //!
-//! All rules about the life of a call are in `outgoing`, all rules about the life of a peer's request in
-//! `incoming`. What methods mean is the business of `client` and `server`, which hang their own data on every call
-//! (`T`) and on every incoming request (`I`).
+//! The life of a call is in `outgoing`, that of a peer's request in `incoming`, what waits to be sent in `outbox`. What methods
+//! mean is the business of `client` and `server`, which hang their own data on every call (`T`) and on every request of the
+//! peer's (`I`).
 
 mod incoming;
 mod keep_alive;
