@@ -34,7 +34,7 @@ use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
-use crate::session::RequestKey;
+use crate::session::{LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients

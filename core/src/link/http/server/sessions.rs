@@ -17,7 +17,7 @@ use crate::jsonrpc::code;
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
 use crate::server::{Offer, Server, ServerEvent};
-use crate::session::{Kind, RequestKey};
+use crate::session::{Kind, LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// The name of the role that serves the modern era.
@@ -45,6 +45,14 @@ pub(super) struct LegacySession<T, H> {
     pub(super) fresh: bool,
     client: Option<IpAddr>,
     armed: Option<Instant>,
+}
+
+/// A role with which something is done.
+struct Reached<'a, T, H> {
+    name: u32,
+    server: &'a mut Server<T, H>,
+    /// The stream for what belongs to no request, which all modern clients together have none of.
+    standalone: Option<&'a mut Option<StreamId>>,
 }
 
 impl<T, H: Clone> Sessions<T, H> {
@@ -124,15 +132,14 @@ impl<T, H: Clone> Sessions<T, H> {
         }
     }
 
-    /// A role, and the stream for what belongs to no request, which all modern clients together have none of.
-    fn role_mut(&mut self, name: u32) -> Option<(&mut Server<T, H>, Option<&mut Option<StreamId>>)> {
-        match name {
-            STATELESS => Some((&mut self.stateless, None)),
+    fn reach(&mut self, name: u32) -> Option<Reached<'_, T, H>> {
+        Some(match name {
+            STATELESS => Reached { name, server: &mut self.stateless, standalone: None },
             _ => {
-                let session = self.legacy.get_mut(&name)?;
-                Some((&mut session.server, Some(&mut session.standalone)))
+                let LegacySession { server, standalone, .. } = &mut **self.legacy.get_mut(&name)?;
+                Reached { name, server, standalone: Some(standalone) }
             }
-        }
+        })
     }
 
     /// What was negotiated with the client of a session.
@@ -206,61 +213,55 @@ impl<T, H: Clone> HttpServer<T, H> {
         act: impl FnOnce(&mut Server<T, H>, &mut Front) -> R,
     ) -> Option<R> {
         let Self { sessions, front, events, now, .. } = self;
-        let (server, standalone) = sessions.role_mut(name)?;
-        let result = act(server, front);
-        pass_on(server, standalone, name, exchange, front, events, *now);
+        let role = sessions.reach(name)?;
+        let result = act(role.server, front);
+        role.pass_on(exchange, front, events, *now);
         sessions.arm(name, front.config.session_idle, front.config.fresh_session_timeout);
         Some(result)
     }
 }
 
-/// Messages go to where they belong, events to the program.
-fn pass_on<T, H: Clone>(
-    server: &mut Server<T, H>,
-    mut standalone: Option<&mut Option<StreamId>>,
-    name: u32,
-    exchange: Option<Exchange>,
-    front: &mut Front,
-    events: &mut Events<T, H>,
-    now: Instant,
-) {
-    while let Some((label, message)) = server.outbox().first() {
-        match label.kind {
-            Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
-                if let Some(stream) = front.stream_of(key) {
-                    front.send(stream, message, now);
+impl<T, H: Clone> Reached<'_, T, H> {
+    /// Messages go to where they belong, events to the program.
+    fn pass_on(mut self, exchange: Option<Exchange>, front: &mut Front, events: &mut Events<T, H>, now: Instant) {
+        while let Some((label, message)) = self.server.outbox().first() {
+            match label.kind {
+                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
+                    if let Some(stream) = front.stream_of(key) {
+                        front.send(stream, message, now);
+                    }
+                }
+                Kind::Answer { to: Some(key), error } => {
+                    if let Some(stream) = front.stream_of(key) {
+                        let status = if self.name == STATELESS { status_of(error, false) } else { 200 };
+                        answer(front, stream, key, status, message, now);
+                    }
+                }
+                Kind::Answer { to: None, error } => {
+                    if let Some(Exchange { conn, stream }) = exchange {
+                        refuse(front, conn, stream, status_of(error, true), message, now);
+                    }
+                }
+                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                    // It is kept until the client listens. All modern clients together are nobody in particular.
+                    if let Some(standalone) = &mut self.standalone {
+                        let open = || front.open_detached(self.name, self.server.legacy_version());
+                        let stream = *standalone.get_or_insert_with(open);
+                        front.send(stream, message, now);
+                    }
                 }
             }
-            Kind::Answer { to: Some(key), error } => {
-                if let Some(stream) = front.stream_of(key) {
-                    let status = if name == STATELESS { status_of(error, false) } else { 200 };
-                    answer(front, stream, key, status, message, now);
-                }
-            }
-            Kind::Answer { to: None, error } => {
-                if let Some(Exchange { conn, stream }) = exchange {
-                    refuse(front, conn, stream, status_of(error, true), message, now);
-                }
-            }
-            Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
-                // It is kept until the client listens. All modern clients together are nobody in particular.
-                if let Some(standalone) = &mut standalone {
-                    let open = || front.open_detached(name, server.legacy_version());
-                    let stream = *standalone.get_or_insert_with(open);
-                    front.send(stream, message, now);
-                }
-            }
+            self.server.outbox_mut().pass();
         }
-        server.outbox_mut().pass();
-    }
-    while let Some(event) = server.next_event() {
-        if let ServerEvent::Cancelled(key) = event {
-            front.settled(key, now);
+        while let Some(event) = self.server.next_event() {
+            if let ServerEvent::Cancelled(key) = event {
+                front.settled(key, now);
+            }
+            events.push_back((event, None));
         }
-        events.push_back((event, None));
     }
-    server.give_back_room();
 }
+
 /// Answers a request on its stream.
 fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
     // A status is told by a head, which a stream of events would have had already.
