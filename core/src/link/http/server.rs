@@ -1,12 +1,12 @@
 //! The server's end of HTTP: one endpoint, many connections, both eras side by side.
 //!
-//! `admission` judges a request by its head; `posts` by its message; `front` has the connections and streams;
+//! `admission` judges a request by its head; `posts` by its message; `connections` has the connections and the streams on them;
 //! `sessions` the roles that answer, and where their messages go.
 
 mod admission;
 mod config;
 mod connection;
-mod front;
+mod connections;
 mod memory;
 mod mirrored;
 mod posts;
@@ -20,7 +20,7 @@ use core::net::IpAddr;
 use core::time::Duration;
 
 pub use config::HttpServerConfig;
-use front::Front;
+use connections::Connections;
 use sessions::{STATELESS, Sessions};
 use streams::StreamId;
 
@@ -68,7 +68,7 @@ pub struct HttpServer<T, H> {
     /// Whether the sessions have another offer than this one.
     renewed: bool,
     entropy: Entropy,
-    front: Front,
+    connections: Connections,
     sessions: Sessions<T, H>,
     events: Events<T, H>,
     /// What the last event borrows.
@@ -76,7 +76,7 @@ pub struct HttpServer<T, H> {
     now: Instant,
     drain_until: Option<Instant>,
     closed: Option<CloseReason>,
-    told_closed: bool,
+    reported_closed: bool,
 }
 
 /// What waits for the program; a notification with its parameters, which it borrows when its turn comes.
@@ -85,9 +85,10 @@ type Events<T, H> = VecDeque<(ServerEvent<'static, T, H>, Option<Json>)>;
 /// How long clients may take to read the last answers of a server that has closed. Most have them at once.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// The exchange in which a message came.
+/// Where the answer to a message goes that never became a request: the connection that it came on, and the stream for its
+/// answers if there is one.
 #[derive(Clone, Copy)]
-struct Exchange {
+struct ReplyPath {
     conn: ConnId,
     stream: Option<StreamId>,
 }
@@ -100,7 +101,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let offer = Arc::new(Offer::new(config, registry, &mut entropy));
         Self {
             sessions: Sessions::new(offer.clone(), http.connections),
-            front: Front::new(http, &limits),
+            connections: Connections::new(http, &limits),
             offer,
             renewed: false,
             entropy,
@@ -109,7 +110,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             now,
             drain_until: None,
             closed: None,
-            told_closed: false,
+            reported_closed: false,
         }
     }
 
@@ -122,7 +123,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// to make some.
     pub fn accept_from(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         self.now = now;
-        let conn = self.front.accept(client, now);
+        let conn = self.connections.accept(client, now);
         self.observe(|| Observation::Opened(conn));
         conn
     }
@@ -198,8 +199,8 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Ends the connection that a request came on, while the request goes on: its client comes back for the answer. Only
     /// legacy clients can; for others nothing happens.
     pub fn interrupt(&mut self, request: RequestKey) {
-        if let Some(stream) = self.front.stream_of(request) {
-            self.front.interrupt(stream, self.now);
+        if let Some(stream) = self.connections.stream_of(request) {
+            self.connections.interrupt(stream, self.now);
         }
     }
 
@@ -207,8 +208,8 @@ impl<T, H: Clone> HttpServer<T, H> {
     pub fn close(&mut self, now: Instant) {
         self.now = now;
         if self.drain_until.is_none() {
-            self.drain_until = Some(now + self.front.config.drain);
-            self.front.drain();
+            self.drain_until = Some(now + self.connections.config.drain);
+            self.connections.drain();
             self.each(Server::end_subscriptions);
         }
     }
@@ -230,14 +231,14 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Whether nothing is open: no request, no event. Connections may be.
     pub fn is_idle(&self) -> bool {
-        self.sessions.is_idle() && self.events.is_empty() && self.front.is_idle()
+        self.sessions.is_idle() && self.events.is_empty() && self.connections.is_idle()
     }
 
     /// Does something with each role.
     fn each(&mut self, mut act: impl FnMut(&mut Server<T, H>)) {
-        let names: Vec<_> = self.sessions.names().collect();
-        for name in names {
-            self.with_role(name, None, |server, _| act(server));
+        let indices: Vec<_> = self.sessions.indices().collect();
+        for index in indices {
+            self.with_role(index, None, |server, _| act(server));
         }
     }
 
@@ -254,23 +255,23 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Whether one more session can begin. Those that nobody has come back to make room first, then those that have been
     /// idle for longest.
     fn has_place_for_session(&mut self) -> bool {
-        let (most, most_fresh) = (self.front.config.sessions, self.front.config.fresh_sessions);
+        let (most, most_fresh) = (self.connections.config.sessions, self.connections.config.fresh_sessions);
         let mut made = self.sessions.fresh < most_fresh;
         if !made || self.sessions.len() >= most {
-            let fresh = self.sessions.least_deserving(|session| session.fresh);
-            let idle = || self.sessions.least_deserving(|session| !session.is_used(&self.front));
-            if let Some(name) = fresh.or_else(idle) {
-                self.end_session(name, CloseReason::PeerClosed);
+            let fresh = self.sessions.eviction_candidate(|session| session.fresh);
+            let idle = || self.sessions.eviction_candidate(|session| !session.is_used(&self.connections));
+            if let Some(index) = fresh.or_else(idle) {
+                self.end_session(index, CloseReason::PeerClosed);
                 made = true;
             }
         }
         made && self.sessions.len() < most
     }
 
-    fn end_session(&mut self, name: u32, reason: CloseReason) {
-        self.with_role(name, None, |server, _| server.close(reason));
-        self.front.end_session(name, self.now);
-        self.sessions.end(name);
+    fn end_session(&mut self, index: u32, reason: CloseReason) {
+        self.with_role(index, None, |server, _| server.close(reason));
+        self.connections.end_session(index, self.now);
+        self.sessions.end(index);
     }
 
     /// Closes everything once what was asked is answered, or it took too long.
@@ -278,7 +279,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let Some(until) = self.drain_until else { return };
         if self.closed.is_some() {
             if until <= self.now {
-                self.front.close_all();
+                self.connections.close_all();
             }
             return;
         }
@@ -290,12 +291,12 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     fn end(&mut self, reason: CloseReason) {
-        let names: Vec<_> = self.sessions.names().collect();
-        for name in names {
-            self.end_session(name, reason.clone());
+        let indices: Vec<_> = self.sessions.indices().collect();
+        for index in indices {
+            self.end_session(index, reason.clone());
         }
         self.closed = Some(reason);
-        self.front.finish_all();
+        self.connections.finish_all();
     }
 }
 
@@ -308,56 +309,56 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         Self: 'a;
 
     fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
-        self.front.space(conn)
+        self.connections.space(conn)
     }
 
     fn reads(&mut self, conn: ConnId) -> bool {
-        self.front.reads(conn)
+        self.connections.reads(conn)
     }
 
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.front.filled(conn, count, now);
+        self.connections.filled(conn, count, now);
     }
 
     fn read_eof(&mut self, conn: ConnId, now: Instant) {
         self.now = now;
-        self.front.ended(conn);
+        self.connections.ended(conn);
     }
 
     fn write_buf(&self, conn: ConnId) -> &[u8] {
-        self.front.unwritten(conn)
+        self.connections.unwritten(conn)
     }
 
     fn next_to_move(&mut self) -> Option<ConnId> {
-        self.front.next_to_move(self.now)
+        self.connections.next_to_move(self.now)
     }
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.front.wrote(conn, count, now);
+        self.connections.wrote(conn, count, now);
     }
 
     fn conn_failed(&mut self, conn: ConnId, _why: ConnError, now: Instant) {
         self.now = now;
-        self.front.close(conn);
+        self.connections.close(conn);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        self.front.handle_timeout(now);
-        while let Some(name) = self.sessions.due(now) {
-            let Some(session) = self.sessions.legacy(name) else { continue };
-            if session.is_used(&self.front) {
+        self.connections.handle_timeout(now);
+        while let Some(index) = self.sessions.due(now) {
+            let Some(session) = self.sessions.legacy(index) else { continue };
+            if session.is_used(&self.connections) {
                 session.seen = now;
             }
-            let config = &self.front.config;
+            let config = &self.connections.config;
             let patience = if session.fresh { config.fresh_session_timeout } else { config.session_idle };
             if session.seen + patience <= now {
-                self.end_session(name, CloseReason::PeerClosed);
+                self.end_session(index, CloseReason::PeerClosed);
                 continue;
             }
-            self.with_role(name, None, |server, _| server.handle_timeout(now));
+            self.with_role(index, None, |server, _| server.handle_timeout(now));
         }
         self.with_role(STATELESS, None, |server, _| server.handle_timeout(now));
     }
@@ -367,30 +368,30 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     }
 
     fn is_over(&self) -> bool {
-        self.told_closed
+        self.reported_closed
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
         self.params = None;
         self.spread_changes();
-        self.front.relieve_if_short(self.now);
+        self.connections.evict_if_short(self.now);
         loop {
             self.drain();
-            if let Some(conn) = self.front.next_done() {
+            if let Some(conn) = self.connections.next_done() {
                 self.observe(|| Observation::Closed(conn));
                 return Output::Close(conn);
             }
-            if let Some(key) = self.front.next_abandoned() {
+            if let Some(key) = self.connections.next_abandoned() {
                 self.with_role(key.session(), None, |server, _| server.withdraw_request(key));
                 continue;
             }
             if !self.events.is_empty() {
                 break;
             }
-            match self.front.next_arrival(self.now) {
+            match self.connections.next_arrival(self.now) {
                 Some((conn, arrival)) => self.arrived(conn, arrival),
                 // Looking at what came may have shown that somebody is gone.
-                None if self.front.has_news() => {}
+                None if self.connections.has_pending_work() => {}
                 None => break,
             }
         }
@@ -403,11 +404,11 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
                 event => event,
             });
         }
-        if let Some(reason) = self.closed.clone().filter(|_| self.front.is_empty() && !self.told_closed) {
-            self.told_closed = true;
+        if let Some(reason) = self.closed.clone().filter(|_| self.connections.is_empty() && !self.reported_closed) {
+            self.reported_closed = true;
             return Output::Event(ServerEvent::Closed(reason));
         }
-        let own = earliest(self.front.deadline(), self.sessions.deadline());
-        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.told_closed)) }
+        let own = earliest(self.connections.deadline(), self.sessions.deadline());
+        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.reported_closed)) }
     }
 }

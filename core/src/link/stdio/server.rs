@@ -44,7 +44,7 @@ pub struct StdioServer<T, H> {
     now: Instant,
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
-    told_closed: bool,
+    reported_closed: bool,
 }
 
 impl<T, H: Clone> StdioServer<T, H> {
@@ -55,7 +55,7 @@ impl<T, H: Clone> StdioServer<T, H> {
             server: Server::new(Arc::new(Offer::new(config, registry, &mut Entropy::new(seed)))),
             now,
             drain_until: None,
-            told_closed: false,
+            reported_closed: false,
         }
     }
 
@@ -173,11 +173,11 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     moves_bytes!(server);
 
     fn is_over(&self) -> bool {
-        self.told_closed
+        self.reported_closed
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed } = self;
+        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, reported_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         server.close_if_unread();
         server.flush_changes();
@@ -218,8 +218,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 }
                 None => {
                     return match server.closed() {
-                        Some(reason) if life.is_closed() && !*told_closed => {
-                            *told_closed = true;
+                        Some(reason) if life.is_closed() && !*reported_closed => {
+                            *reported_closed = true;
                             Output::Event(ServerEvent::Closed(reason.clone()))
                         }
                         Some(_) => Output::Idle { deadline: life.deadline() },

@@ -9,18 +9,17 @@ use core::fmt::Write as _;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::front::{Front, least_deserving};
+use super::connections::{Connections, eviction_candidates};
 use super::streams::StreamId;
-use super::{Events, Exchange, HttpServer};
+use super::{Events, HttpServer, ReplyPath};
 use crate::entropy::Entropy;
 use crate::jsonrpc::code;
-use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
 use crate::server::{Offer, Server, ServerEvent};
 use crate::session::{Kind, LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
-/// The name of the role that serves the modern era.
+/// The index of the role that serves the modern era.
 pub(super) const STATELESS: u32 = 0;
 
 pub(super) struct Sessions<T, H> {
@@ -49,7 +48,7 @@ pub(super) struct LegacySession<T, H> {
 
 /// A role with which something is done.
 struct Reached<'a, T, H> {
-    name: u32,
+    index: u32,
     server: &'a mut Server<T, H>,
     /// The stream for what belongs to no request, which all modern clients together have none of.
     standalone: Option<&'a mut Option<StreamId>>,
@@ -74,42 +73,42 @@ impl<T, H: Clone> Sessions<T, H> {
         while self.next == STATELESS || self.legacy.contains_key(&self.next) {
             self.next = self.next.wrapping_add(1);
         }
-        let name = self.next;
+        let index = self.next;
         self.next = self.next.wrapping_add(1);
         let mut id = String::new();
         for byte in entropy.bytes::<24>() {
             let _ = write!(id, "{byte:02x}");
         }
         let id: Box<str> = id.into();
-        self.ids.insert(id.clone(), name);
-        let server = Server::one_of_many(offer, name, false);
+        self.ids.insert(id.clone(), index);
+        let server = Server::one_of_many(offer, index, false);
         let session = LegacySession { server, id, standalone: None, seen: now, fresh: true, client, armed: None };
-        self.legacy.insert(name, Box::new(session));
+        self.legacy.insert(index, Box::new(session));
         self.fresh += 1;
-        name
+        index
     }
 
-    pub(super) fn end(&mut self, name: u32) {
-        let Some(session) = self.legacy.remove(&name) else { return };
+    pub(super) fn end(&mut self, index: u32) {
+        let Some(session) = self.legacy.remove(&index) else { return };
         self.ids.remove(&session.id);
         self.fresh -= usize::from(session.fresh);
         if let Some(armed) = session.armed {
-            self.timers.remove(&(armed, name));
+            self.timers.remove(&(armed, index));
         }
     }
 
     /// The client of a session was heard of.
-    pub(super) fn heard(&mut self, name: u32, now: Instant) {
-        let Some(session) = self.legacy.get_mut(&name) else { return };
+    pub(super) fn heard(&mut self, index: u32, now: Instant) {
+        let Some(session) = self.legacy.get_mut(&index) else { return };
         session.seen = now;
         self.fresh -= usize::from(core::mem::take(&mut session.fresh));
     }
 
     /// The session that is to make room for a new one, among those that may go.
-    pub(super) fn least_deserving(&self, may_go: impl Fn(&LegacySession<T, H>) -> bool) -> Option<u32> {
-        let all = self.legacy.iter().map(|(name, session)| (session.client, session.seen, *name));
-        let may_go = |name: &u32| self.legacy.get(name).is_some_and(|session| may_go(session));
-        least_deserving(all, may_go, 1).pop()
+    pub(super) fn eviction_candidate(&self, may_go: impl Fn(&LegacySession<T, H>) -> bool) -> Option<u32> {
+        let all = self.legacy.iter().map(|(index, session)| (session.client, session.seen, *index));
+        let may_go = |index: &u32| self.legacy.get(index).is_some_and(|session| may_go(session));
+        eviction_candidates(all, may_go, 1).pop()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {
@@ -120,41 +119,42 @@ impl<T, H: Clone> Sessions<T, H> {
         self.legacy.len()
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
         core::iter::once(STATELESS).chain(self.legacy.keys().copied())
     }
 
     /// A role, to be asked about something.
-    pub(super) fn role(&self, name: u32) -> Option<&Server<T, H>> {
-        match name {
+    pub(super) fn role(&self, index: u32) -> Option<&Server<T, H>> {
+        match index {
             STATELESS => Some(&self.stateless),
-            _ => self.legacy.get(&name).map(|session| &session.server),
+            _ => self.legacy.get(&index).map(|session| &session.server),
         }
     }
 
-    fn reach(&mut self, name: u32) -> Option<Reached<'_, T, H>> {
-        Some(match name {
-            STATELESS => Reached { name, server: &mut self.stateless, standalone: None },
+    fn reach(&mut self, index: u32) -> Option<Reached<'_, T, H>> {
+        Some(match index {
+            STATELESS => Reached { index, server: &mut self.stateless, standalone: None },
             _ => {
-                let LegacySession { server, standalone, .. } = &mut **self.legacy.get_mut(&name)?;
-                Reached { name, server, standalone: Some(standalone) }
+                let LegacySession { server, standalone, .. } = &mut **self.legacy.get_mut(&index)?;
+                Reached { index, server, standalone: Some(standalone) }
             }
         })
     }
 
     /// What was negotiated with the client of a session.
-    pub(super) fn version(&self, name: u32) -> Option<ProtocolVersion> {
-        self.legacy.get(&name)?.server.legacy_version()
+    pub(super) fn version(&self, index: u32) -> Option<ProtocolVersion> {
+        self.legacy.get(&index)?.server.legacy_version()
     }
 
     /// The stream for what belongs to no request of a session.
-    pub(super) fn standalone(&mut self, name: u32, front: &mut Front) -> Option<StreamId> {
-        let session = self.legacy.get_mut(&name)?;
-        Some(*session.standalone.get_or_insert_with(|| front.open_detached(name, session.server.legacy_version())))
+    pub(super) fn standalone(&mut self, index: u32, connections: &mut Connections) -> Option<StreamId> {
+        let session = self.legacy.get_mut(&index)?;
+        let open = || connections.open_detached(index, session.server.legacy_version());
+        Some(*session.standalone.get_or_insert_with(open))
     }
 
-    pub(super) fn legacy(&mut self, name: u32) -> Option<&mut LegacySession<T, H>> {
-        self.legacy.get_mut(&name).map(|session| &mut **session)
+    pub(super) fn legacy(&mut self, index: u32) -> Option<&mut LegacySession<T, H>> {
+        self.legacy.get_mut(&index).map(|session| &mut **session)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -167,18 +167,18 @@ impl<T, H: Clone> Sessions<T, H> {
     }
 
     /// Sets the timer of a session after something happened to it.
-    fn arm(&mut self, name: u32, idle: Duration, fresh: Duration) {
-        let Some(session) = self.legacy.get_mut(&name) else { return };
+    fn arm(&mut self, index: u32, idle: Duration, fresh: Duration) {
+        let Some(session) = self.legacy.get_mut(&index) else { return };
         let patience = if session.fresh { fresh } else { idle };
         let deadline = earliest(session.server.deadline(), Some(session.seen + patience));
         if session.armed == deadline {
             return;
         }
         if let Some(armed) = core::mem::replace(&mut session.armed, deadline) {
-            self.timers.remove(&(armed, name));
+            self.timers.remove(&(armed, index));
         }
         if let Some(deadline) = deadline {
-            self.timers.insert((deadline, name));
+            self.timers.insert((deadline, index));
         }
     }
 
@@ -188,19 +188,19 @@ impl<T, H: Clone> Sessions<T, H> {
 
     /// A session whose time has come.
     pub(super) fn due(&mut self, now: Instant) -> Option<u32> {
-        let &(deadline, name) = self.timers.first().filter(|(deadline, _)| *deadline <= now)?;
-        self.timers.remove(&(deadline, name));
-        if let Some(session) = self.legacy.get_mut(&name) {
+        let &(deadline, index) = self.timers.first().filter(|(deadline, _)| *deadline <= now)?;
+        self.timers.remove(&(deadline, index));
+        if let Some(session) = self.legacy.get_mut(&index) {
             session.armed = None;
         }
-        Some(name)
+        Some(index)
     }
 }
 
 impl<T, H: Clone> LegacySession<T, H> {
     /// Whether the client listens, or something that it asked is not answered.
-    pub(super) fn is_used(&self, front: &Front) -> bool {
-        self.standalone.is_some_and(|stream| front.is_attached(stream)) || !self.server.is_idle()
+    pub(super) fn is_used(&self, connections: &Connections) -> bool {
+        self.standalone.is_some_and(|stream| connections.is_attached(stream)) || !self.server.is_idle()
     }
 }
 
@@ -208,46 +208,52 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// Does something with a role, and passes on what it has to say.
     pub(super) fn with_role<R>(
         &mut self,
-        name: u32,
-        exchange: Option<Exchange>,
-        act: impl FnOnce(&mut Server<T, H>, &mut Front) -> R,
+        index: u32,
+        path: Option<ReplyPath>,
+        act: impl FnOnce(&mut Server<T, H>, &mut Connections) -> R,
     ) -> Option<R> {
-        let Self { sessions, front, events, now, .. } = self;
-        let role = sessions.reach(name)?;
-        let result = act(role.server, front);
-        role.pass_on(exchange, front, events, *now);
-        sessions.arm(name, front.config.session_idle, front.config.fresh_session_timeout);
+        let Self { sessions, connections, events, now, .. } = self;
+        let role = sessions.reach(index)?;
+        let result = act(role.server, connections);
+        role.pass_on(path, connections, events, *now);
+        sessions.arm(index, connections.config.session_idle, connections.config.fresh_session_timeout);
         Some(result)
     }
 }
 
 impl<T, H: Clone> Reached<'_, T, H> {
     /// Messages go to where they belong, events to the program.
-    fn pass_on(mut self, exchange: Option<Exchange>, front: &mut Front, events: &mut Events<T, H>, now: Instant) {
+    fn pass_on(
+        mut self,
+        path: Option<ReplyPath>,
+        connections: &mut Connections,
+        events: &mut Events<T, H>,
+        now: Instant,
+    ) {
         while let Some((label, message)) = self.server.outbox().first() {
             match label.kind {
                 Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        front.send(stream, message, now);
+                    if let Some(stream) = connections.stream_of(key) {
+                        connections.send(stream, message, now);
                     }
                 }
                 Kind::Answer { to: Some(key), error } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        let status = if self.name == STATELESS { status_of(error, false) } else { 200 };
-                        answer(front, stream, key, status, message, now);
+                    if let Some(stream) = connections.stream_of(key) {
+                        let status = if self.index == STATELESS { status_of(error, false) } else { 200 };
+                        answer(connections, stream, key, status, message, now);
                     }
                 }
                 Kind::Answer { to: None, error } => {
-                    if let Some(Exchange { conn, stream }) = exchange {
-                        refuse(front, conn, stream, status_of(error, true), message, now);
+                    if let Some(path) = path {
+                        refuse(connections, path, status_of(error, true), message, now);
                     }
                 }
                 Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
                     // It is kept until the client listens. All modern clients together are nobody in particular.
                     if let Some(standalone) = &mut self.standalone {
-                        let open = || front.open_detached(self.name, self.server.legacy_version());
+                        let open = || connections.open_detached(self.index, self.server.legacy_version());
                         let stream = *standalone.get_or_insert_with(open);
-                        front.send(stream, message, now);
+                        connections.send(stream, message, now);
                     }
                 }
             }
@@ -255,7 +261,7 @@ impl<T, H: Clone> Reached<'_, T, H> {
         }
         while let Some(event) = self.server.next_event() {
             if let ServerEvent::Cancelled(key) = event {
-                front.settled(key, now);
+                connections.settled(key, now);
             }
             events.push_back((event, None));
         }
@@ -263,22 +269,22 @@ impl<T, H: Clone> Reached<'_, T, H> {
 }
 
 /// Answers a request on its stream.
-fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
-    // A status is told by a head, which a stream of events would have had already.
-    if front.is_untouched(stream) && (front.may_be_json(stream) || status != 200) {
-        return front.answer_plainly(stream, status, message, now);
+fn answer(connections: &mut Connections, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
+    // A status is in the head, which a stream of events would have had already.
+    if connections.is_untouched(stream) && (connections.may_be_json(stream) || status != 200) {
+        return connections.answer_plainly(stream, status, message, now);
     }
-    front.send(stream, message, now);
-    front.settled(key, now);
+    connections.send(stream, message, now);
+    connections.settled(key, now);
 }
 
 /// Answers what did not become a request.
-fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, status: u16, message: &[u8], now: Instant) {
-    match stream {
-        Some(stream) if front.is_untouched(stream) => front.answer_plainly(stream, status, message, now),
+fn refuse(connections: &mut Connections, path: ReplyPath, status: u16, message: &[u8], now: Instant) {
+    match path.stream {
+        Some(stream) if connections.is_untouched(stream) => connections.answer_plainly(stream, status, message, now),
         // Others of the same batch have become requests, or still may.
-        Some(stream) => front.send(stream, message, now),
-        None => front.answer(conn, status, &[], Some(message), now),
+        Some(stream) => connections.send(stream, message, now),
+        None => connections.answer(path.conn, status, &[], Some(message), now),
     }
 }
 
