@@ -1,4 +1,5 @@
-//! Everything that a peer can grow has a limit, and every limit is here.
+//! Everything that a peer can grow has a limit. Here are those that hold for a role on any link. What HTTP adds has its limits
+//! in `HttpServerConfig` and `HttpClientConfig`; what nobody needs another value for is a constant beside the code it bounds.
 
 /// How much of everything a machine puts up with.
 ///

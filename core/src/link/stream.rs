@@ -77,7 +77,7 @@ enum End {
     NotYet,
     /// The stream has ended; a last line without its newline may be left.
     Seen,
-    Told,
+    Reported,
 }
 
 /// What the reader found.
@@ -287,7 +287,7 @@ impl Reader {
         self.cursor += unread.len();
         match self.decoder.finish(unread) {
             None => {
-                self.end = End::Told;
+                self.end = End::Reported;
                 Some(Incoming::End)
             }
             Some(Frame::Line(line)) => match parse(&unread[line], limits) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::config::Caller;
 use super::handling::{Kind, ServerRequest};
 use super::params::{Params, read};
-use super::{Call, LastCaller, Queued, Server, ServerEvent};
+use super::{Call, LastCaller, Server, ServerEvent};
 use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
@@ -234,7 +234,7 @@ impl<T, H: Clone> Server<T, H> {
         self.session.observe(|| Observation::Negotiated(version));
         self.keep_alive = self.offer.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.answer(key, &result);
-        self.queue.push_back(Queued::Initialized(caller));
+        self.queue.push_back(ServerEvent::Initialized(caller));
         Ok(())
     }
 
@@ -269,7 +269,9 @@ impl<T, H: Clone> Server<T, H> {
             }
             "notifications/cancelled" => {
                 let cancelled = Cancelled::read(params?).ok()?;
-                self.cancelled(&cancelled.request_id?)
+                let (key, request) = self.session.cancelled(&cancelled.request_id?)?;
+                self.forget_request(key, &request);
+                None
             }
             name if name == Progress::NAME => {
                 // Progress on a call of ours keeps it alive.
@@ -282,20 +284,19 @@ impl<T, H: Clone> Server<T, H> {
         }
     }
 
-    fn cancelled<'a>(&mut self, id: &Id) -> Option<ServerEvent<'a, T, H>> {
-        let (key, request) = self.session.cancelled(id)?;
-        self.withdraw_inputs(key);
-        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { invocation, .. } if invocation.key == key));
-        (!request.is_subscription()).then_some(ServerEvent::Cancelled(key))
-    }
-
     /// The client of a request is gone, which cancels it.
     pub(crate) fn withdraw_request(&mut self, key: RequestKey) {
-        let Some(request) = self.session.end(key) else { return };
+        if let Some(request) = self.session.end(key) {
+            self.forget_request(key, &request.data);
+        }
+    }
+
+    /// A request was cancelled: its handler is not run, or told to stop.
+    fn forget_request(&mut self, key: RequestKey, request: &ServerRequest) {
         self.withdraw_inputs(key);
-        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { invocation, .. } if invocation.key == key));
-        if !request.data.is_subscription() {
-            self.queue.push_back(Queued::Cancelled(key));
+        self.queue.retain(|event| !matches!(event, ServerEvent::Invoke { invocation, .. } if invocation.key == key));
+        if !request.is_subscription() {
+            self.queue.push_back(ServerEvent::Cancelled(key));
         }
     }
 

@@ -20,7 +20,7 @@ use super::config::Caller;
 use super::invocation::{Invocation, Invoked, Reply, ReplyTo};
 use super::params::Params;
 use super::state::{CallDigest, Carried, NotUsable, Sealer, StateId};
-use super::{Queued, Server};
+use super::{Server, ServerEvent};
 use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
@@ -228,7 +228,11 @@ impl<T, H: Clone> Server<T, H> {
             rounds: 0,
         });
         open.data.kind = Kind::Handler { invocation: invocation.clone(), missing: 0 };
-        self.queue.push_back(Queued::Invoke { handler, invocation });
+        self.queue_invocation(handler, invocation);
+    }
+
+    pub(super) fn queue_invocation(&mut self, handler: H, invocation: Arc<Invocation>) {
+        self.queue.push_back(ServerEvent::Invoke { reply: ReplyTo(invocation.key), handler, invocation });
     }
 
     pub(super) fn unix_time(&self, now: Instant) -> core::time::Duration {

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::handling::{Kind, digest};
 use super::invocation::{Invocation, Invoked, Needs};
 use super::state::Carried;
-use super::{Call, Queued, Server};
+use super::{Call, Server};
 use crate::error::SendError;
 use crate::json::Json;
 use crate::jsonrpc::{RpcError, Splice, code};
@@ -186,7 +186,7 @@ impl<T, H: Clone> Server<T, H> {
                 }
                 let invocation = invocation.clone();
                 match self.handler_for(&invocation.request) {
-                    Some(handler) => self.queue.push_back(Queued::Invoke { handler, invocation }),
+                    Some(handler) => self.queue_invocation(handler, invocation),
                     None => self.fail(key, RpcError::internal("the handler was removed meanwhile")),
                 }
             }

@@ -24,10 +24,6 @@ use crate::session::RequestKey;
 pub struct ReplyTo(pub(super) RequestKey);
 
 impl ReplyTo {
-    pub(crate) fn to(invocation: &Invocation) -> Self {
-        Self(invocation.key)
-    }
-
     /// The name of the request, for progress, log messages and cancellation.
     pub fn key(&self) -> RequestKey {
         self.0

@@ -2,7 +2,8 @@
 //! Legacy and modern clients are served side by side.
 //!
 //! Which methods there are, in which era, is in `dispatch`; the life of a handler's call is in `handling`, and how it gets
-//! its inputs in either era in `inputs`; what clients are told of changes is in `subscriptions`.
+//! its inputs in either era in `inputs`; what clients are told of changes is in `subscriptions`, and what the program tells
+//! them by itself in `notices`.
 
 mod config;
 mod dispatch;
@@ -45,9 +46,9 @@ use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
 use crate::model::{EmptyParams, LoggingLevel, MethodInfo, Side, SubscriptionFilter, key};
-use crate::observer::{Observation, Outcome};
+use crate::observer::Outcome;
 pub use crate::session::KeepAliveConfig;
-use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, RequestKey, Session, Timing};
+use crate::session::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, RequestKey, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
@@ -57,7 +58,8 @@ pub(crate) struct Server<T, H> {
     legacy: Legacy,
     last_caller: Option<LastCaller>,
     used_states: UsedStates,
-    queue: VecDeque<Queued<T, H>>,
+    /// Events that borrow nothing from the bytes that came in.
+    queue: VecDeque<ServerEvent<'static, T, H>>,
     keep_alive: Option<Box<KeepAlive>>,
     closed: Option<Box<CloseReason>>,
 }
@@ -116,33 +118,6 @@ pub(crate) enum Call<T> {
     User { call: CallId, token: T },
 }
 
-/// An event that does not borrow from the bytes that came in.
-pub(crate) enum Queued<T, H> {
-    Initialized(Arc<Caller>),
-    Invoke { handler: H, invocation: Arc<Invocation> },
-    Cancelled(RequestKey),
-    Done { call: CallId, token: T, outcome: Result<Json, CallError> },
-    Malformed(Malformed),
-}
-
-impl<T, H> Queued<T, H> {
-    /// The event that this is. The JSON that it owns is put where the event can borrow it from.
-    pub(crate) fn lend(self, lent: &mut Option<Json>) -> ServerEvent<'_, T, H> {
-        match self {
-            Self::Initialized(caller) => ServerEvent::Initialized(caller),
-            Self::Invoke { handler, invocation } => {
-                ServerEvent::Invoke { reply: ReplyTo::to(&invocation), handler, invocation }
-            }
-            Self::Cancelled(key) => ServerEvent::Cancelled(key),
-            Self::Done { call, token, outcome } => {
-                let outcome = outcome.map(|result| lent.insert(result).as_text());
-                ServerEvent::Completed { call, token, outcome }
-            }
-            Self::Malformed(malformed) => ServerEvent::Malformed(malformed),
-        }
-    }
-}
-
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
         let session = Session::new(&offer.config.limits, &offer.config.observer, LinkKind::Stream);
@@ -192,45 +167,6 @@ impl<T, H: Clone> Server<T, H> {
         self.tell_changes(changes);
     }
 
-    /// Tells whoever watches of something that the link noticed.
-    pub(crate) fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
-        self.session.observe(observation);
-    }
-
-    /// A message has come in, which was so long.
-    pub(crate) fn observe_incoming(&self, message: &Message<'_>, bytes: usize) {
-        self.session.observe_incoming(message, bytes);
-    }
-
-    /// What waits to be sent.
-    pub(crate) fn outbox(&self) -> &Outbox {
-        &self.session.outbox
-    }
-
-    /// What waits to be sent, for the link to send.
-    pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
-        &mut self.session.outbox
-    }
-
-    /// Ends the connection if the peer has stopped reading for too long. A message may be half written, so that last words
-    /// would be taken for the rest of it.
-    pub(crate) fn close_if_unread(&mut self) {
-        if self.session.is_overflowing() {
-            self.close(CloseReason::PeerStoppedReading);
-            self.session.outbox.clear();
-        }
-    }
-
-    /// Finds out what a message is that has an id and says nothing.
-    pub(crate) fn recognize(&self, malformed: &mut Malformed) {
-        self.session.recognize(malformed);
-    }
-
-    /// Every message has been passed on: the room of an uncommonly long one is given back.
-    pub(crate) fn give_back_room(&mut self) {
-        self.session.give_back_room();
-    }
-
     /// Refuses a request for something that the role does not see, such as its headers.
     pub(crate) fn refuse(&mut self, id: &Id, error: &RpcError) {
         self.session.refuse(Some(id), false, error);
@@ -239,11 +175,6 @@ impl<T, H: Clone> Server<T, H> {
     /// As many requests may be open at a time.
     pub(crate) fn set_most_requests(&mut self, most: usize) {
         self.session.room.set_incoming_requests(most);
-    }
-
-    /// What was ignored so far.
-    pub(crate) fn counters(&self) -> Counters {
-        self.session.counters()
     }
 
     /// What was negotiated with a legacy client.
@@ -347,7 +278,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         if let Some(Pending { token: Call::User { call, token }, .. }) = self.session.withdraw(call.0) {
             self.session.notify_cancelled(call.0, reason);
-            self.queue.push_back(Queued::Done { call, token, outcome: Err(CallError::Cancelled) });
+            self.queue.push_back(ServerEvent::Completed { call, token, outcome: Err(CallError::Cancelled) });
         }
     }
 
@@ -363,7 +294,7 @@ impl<T, H: Clone> Server<T, H> {
                 self.settled_badly(pending.token, CallError::InvalidResponse(malformed.to_string()), now);
             }
         }
-        self.queue.push_back(Queued::Malformed(malformed));
+        self.queue.push_back(ServerEvent::Malformed(malformed));
     }
 
     /// Revisions up to 2025-06-18 require the id of an error, even if it is null.
@@ -407,7 +338,9 @@ impl<T, H: Clone> Server<T, H> {
                     self.keep_alive_step(step, now);
                 }
             }
-            Call::User { call, token } => self.queue.push_back(Queued::Done { call, token, outcome: Err(error) }),
+            Call::User { call, token } => {
+                self.queue.push_back(ServerEvent::Completed { call, token, outcome: Err(error) })
+            }
         }
     }
 
@@ -429,29 +362,6 @@ impl<T, H: Clone> Server<T, H> {
         }
     }
 
-    /// Ends the connection: open subscriptions are told, handlers are told to stop, nothing more is accepted.
-    pub(crate) fn close(&mut self, reason: CloseReason) {
-        if self.closed.is_some() {
-            return;
-        }
-        self.end_subscriptions();
-        self.session.observe_close(&reason);
-        self.closed = Some(Box::new(reason.clone()));
-        // From here on nothing may be said to the client, not even a log message of the program's.
-        self.legacy.operating = false;
-        self.keep_alive = None;
-        for (_, call) in self.session.abandon() {
-            if let Call::User { call, token } = call {
-                let outcome = Err(CallError::Closed(reason.clone()));
-                self.queue.push_back(Queued::Done { call, token, outcome });
-            }
-        }
-        let open: Vec<_> = self.session.requests().map(|(key, _)| key).collect();
-        self.session.forget_requests();
-        self.queue.retain(|queued| !matches!(queued, Queued::Invoke { .. }));
-        self.queue.extend(open.into_iter().map(Queued::Cancelled));
-    }
-
     pub(crate) fn closed(&self) -> Option<&CloseReason> {
         self.closed.as_deref()
     }
@@ -461,7 +371,7 @@ impl<T, H: Clone> Server<T, H> {
         self.session.requests().all(|(_, request)| request.data.is_subscription())
     }
 
-    pub(crate) fn next_queued(&mut self) -> Option<Queued<T, H>> {
+    pub(crate) fn next_event(&mut self) -> Option<ServerEvent<'static, T, H>> {
         self.queue.pop_front()
     }
 
@@ -475,5 +385,41 @@ impl<T, H: Clone> Server<T, H> {
 
     pub(crate) fn is_idle(&self) -> bool {
         self.session.is_idle() && self.queue.is_empty()
+    }
+}
+
+impl<T, H: Clone> LinkedRole for Server<T, H> {
+    type Call = Call<T>;
+    type Request = ServerRequest;
+
+    fn rpc(&self) -> &Session<Call<T>, ServerRequest> {
+        &self.session
+    }
+
+    fn rpc_mut(&mut self) -> &mut Session<Call<T>, ServerRequest> {
+        &mut self.session
+    }
+
+    /// Ends the connection: open subscriptions are told, handlers are told to stop, nothing more is accepted.
+    fn close(&mut self, reason: CloseReason) {
+        if self.closed.is_some() {
+            return;
+        }
+        self.end_subscriptions();
+        self.session.observe_close(&reason);
+        self.closed = Some(Box::new(reason.clone()));
+        // From here on nothing may be said to the client, not even a log message of the program's.
+        self.legacy.operating = false;
+        self.keep_alive = None;
+        for (_, call) in self.session.abandon() {
+            if let Call::User { call, token } = call {
+                let outcome = Err(CallError::Closed(reason.clone()));
+                self.queue.push_back(ServerEvent::Completed { call, token, outcome });
+            }
+        }
+        let open: Vec<_> = self.session.requests().map(|(key, _)| key).collect();
+        self.session.forget_requests();
+        self.queue.retain(|event| !matches!(event, ServerEvent::Invoke { .. }));
+        self.queue.extend(open.into_iter().map(ServerEvent::Cancelled));
     }
 }

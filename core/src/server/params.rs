@@ -1,4 +1,5 @@
-//! Reading a request's parameters in one pass, whatever its method.
+//! Reading a request's parameters: one pass finds what most methods need, whatever the method is; those that need more read
+//! all of them into a type.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

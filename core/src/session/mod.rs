@@ -1,13 +1,14 @@
 //! A JSON-RPC peer without a role: which calls are open, when they expire, which requests wait for our answer.
 //!
-//! All rules about the life of a call are in `outgoing`, all rules about the life of a peer's request in
-//! `incoming`. What methods mean is the business of `client` and `server`, which hang their own data on every call
-//! (`T`) and on every incoming request (`I`).
+//! The life of a call is in `outgoing`, that of a peer's request in `incoming`, what waits to be sent in `outbox`. What methods
+//! mean is the business of `client` and `server`, which hang their own data on every call (`T`) and on every request of the
+//! peer's (`I`).
 
 mod incoming;
 mod keep_alive;
 mod outbox;
 mod outgoing;
+mod role;
 mod watch;
 
 pub(crate) use incoming::Incoming;
@@ -18,6 +19,7 @@ pub(crate) use outbox::{Kind, LinkKind, Outbox, Outgoing};
 #[cfg(any(test, feature = "http"))]
 pub(crate) use outbox::{Label, MethodName};
 pub(crate) use outgoing::{Pending, Timing};
+pub(crate) use role::LinkedRole;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -53,9 +55,6 @@ pub(crate) struct Session<T, I> {
     counters: Counters,
     watch: Option<Box<Watch>>,
 }
-
-/// What a session keeps for its next messages: enough for nearly all of them, and little enough for thousands of sessions.
-const COMMON_ROOM: usize = 16 * 1024;
 
 /// How much may be open and wait at a time.
 #[derive(Clone, Copy)]
@@ -131,13 +130,6 @@ impl<T, I> Session<T, I> {
     /// Whether the peer is many, who share nothing.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.anonymous
-    }
-
-    /// Every message has been passed on: the room of an uncommonly long one is given back.
-    pub(crate) fn give_back_room(&mut self) {
-        if self.outbox.capacity() > COMMON_ROOM {
-            self.outbox.trim();
-        }
     }
 
     pub(crate) fn counters(&self) -> Counters {

@@ -25,6 +25,9 @@ pub(crate) enum LinkKind {
     Exchanges,
 }
 
+/// What a session keeps for its next messages: enough for nearly all of them, and little enough for thousands of sessions.
+const COMMON_ROOM: usize = 16 * 1024;
+
 /// Messages to be sent, in order.
 pub(crate) struct Outbox {
     buffer: WriteBuffer,
@@ -117,10 +120,13 @@ impl Outbox {
         Some((label, self.buffer.unwritten().get(..*length)?))
     }
 
-    /// The first message has been sent.
+    /// The first message has been sent. With the last one the room of an uncommonly long one is given back.
     pub(crate) fn pass(&mut self) {
         if let Some((_, length)) = self.labels.as_mut().and_then(|labels| labels.pop()) {
             self.buffer.wrote(length);
+        }
+        if self.buffer.capacity() > COMMON_ROOM {
+            self.trim();
         }
     }
 
@@ -145,11 +151,6 @@ impl Outbox {
     /// How many bytes wait.
     pub(crate) fn len(&self) -> usize {
         self.buffer.len()
-    }
-
-    /// The memory that it takes.
-    pub(crate) fn capacity(&self) -> usize {
-        self.buffer.capacity()
     }
 
     /// Drops everything, for a link that is gone.

@@ -1,8 +1,8 @@
 //! The HTTP server, driven by hand: what a client writes, byte for byte, and what it gets.
 
 mod bad_clients;
-mod crowds;
 mod edges;
+mod eviction;
 mod guest;
 mod headers;
 mod lasting;

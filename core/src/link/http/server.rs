@@ -1,12 +1,12 @@
 //! The server's end of HTTP: one endpoint, many connections, both eras side by side.
 //!
-//! `admission` judges a request by its head; `posts` by its message; `front` has the connections and streams;
-//! `sessions` the roles that answer.
+//! `admission` judges a request by its head; `posts` by its message; `connections` has the connections and the streams on them;
+//! `sessions` the roles that answer, and where their messages go.
 
 mod admission;
 mod config;
 mod connection;
-mod front;
+mod connections;
 mod memory;
 mod mirrored;
 mod posts;
@@ -14,14 +14,14 @@ mod sessions;
 mod streams;
 
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
 pub use config::HttpServerConfig;
-use front::Front;
-use sessions::{LegacySession, STATELESS, Sessions};
+use connections::Connections;
+use sessions::{STATELESS, Sessions};
 use streams::StreamId;
 
 use serde::Serialize;
@@ -29,12 +29,12 @@ use serde::Serialize;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError, SendError};
 use crate::json::Json;
-use crate::jsonrpc::{RpcError, code};
+use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
-use crate::server::{Offer, Queued, Registry, Reply, ReplyTo, ServerConfig, ServerEvent, is_private, written};
-use crate::session::{Kind, RequestKey};
+use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
+use crate::session::{LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients
@@ -68,29 +68,27 @@ pub struct HttpServer<T, H> {
     /// Whether the sessions have another offer than this one.
     renewed: bool,
     entropy: Entropy,
-    front: Front,
+    connections: Connections,
     sessions: Sessions<T, H>,
-    events: VecDeque<Told<T, H>>,
-    /// What the last event borrows from.
-    lent: Option<Json>,
+    events: Events<T, H>,
+    /// What the last event borrows.
+    params: Option<Json>,
     now: Instant,
     drain_until: Option<Instant>,
     closed: Option<CloseReason>,
-    told_closed: bool,
+    reported_closed: bool,
 }
+
+/// What waits for the program; a notification with its parameters, which it borrows when its turn comes.
+type Events<T, H> = VecDeque<(ServerEvent<'static, T, H>, Option<Json>)>;
 
 /// How long clients may take to read the last answers of a server that has closed. Most have them at once.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Something for the program.
-enum Told<T, H> {
-    Queued(Queued<T, H>),
-    Notification { method: String, params: Option<Json> },
-}
-
-/// The exchange in which a message came.
+/// Where the answer to a message goes that never became a request: the connection that it came on, and the stream for its
+/// answers if there is one.
 #[derive(Clone, Copy)]
-struct Exchange {
+struct ReplyPath {
     conn: ConnId,
     stream: Option<StreamId>,
 }
@@ -103,16 +101,16 @@ impl<T, H: Clone> HttpServer<T, H> {
         let offer = Arc::new(Offer::new(config, registry, &mut entropy));
         Self {
             sessions: Sessions::new(offer.clone(), http.connections),
-            front: Front::new(http, &limits),
+            connections: Connections::new(http, &limits),
             offer,
             renewed: false,
             entropy,
             events: VecDeque::new(),
-            lent: None,
+            params: None,
             now,
             drain_until: None,
             closed: None,
-            told_closed: false,
+            reported_closed: false,
         }
     }
 
@@ -125,7 +123,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// to make some.
     pub fn accept_from(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         self.now = now;
-        let conn = self.front.accept(client, now);
+        let conn = self.connections.accept(client, now);
         self.observe(|| Observation::Opened(conn));
         conn
     }
@@ -143,29 +141,25 @@ impl<T, H: Clone> HttpServer<T, H> {
     /// A handler is done.
     pub fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         self.now = now;
-        let name = reply.key().session();
-        if let Some(server) = self.sessions.server(name) {
-            server.respond(reply, outcome, now);
-            self.settle(name, None);
-        }
+        self.with_role(reply.key().session(), None, |server, _| server.respond(reply, outcome, now));
     }
 
     /// Reports progress on a request, if its client wants it and it goes forward.
     pub fn progress(&mut self, request: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if let Some(server) = self.sessions.server(request.session()) {
-            server.progress(request, progress, total, message);
-            self.settle(request.session(), None);
-        }
+        self.with_role(request.session(), None, |server, _| server.progress(request, progress, total, message));
     }
 
     /// Logs to the client of a request, or to all legacy clients, if they want messages of this severity.
     pub fn log(&mut self, request: Option<RequestKey>, message: &LoggingMessageParams) {
-        self.each(request.map(RequestKey::session), |server| server.log(request, message));
+        match request {
+            Some(key) => drop(self.with_role(key.session(), None, |server, _| server.log(request, message))),
+            None => self.each(|server| server.log(None, message)),
+        }
     }
 
     /// Tells those who subscribed that a resource has changed.
     pub fn resource_updated(&mut self, uri: &str) {
-        self.each(None, |server| server.resource_updated(uri));
+        self.each(|server| server.resource_updated(uri));
     }
 
     /// Tells the client of a request something, or all legacy clients if no request is named, as far as their revisions
@@ -195,20 +189,18 @@ impl<T, H: Clone> HttpServer<T, H> {
                 return Err(SendError::Invalid("only the client that was asked may be told; name its request".into()));
             }
             // Some clients may not be ready for it, or speak a revision that does not have it.
-            self.each(None, |server| drop(server.notify(None, method, &params)));
+            self.each(|server| drop(server.notify(None, method, &params)));
             return Ok(());
         };
-        let server = self.sessions.server(key.session()).ok_or(SendError::Closed)?;
-        let told = server.notify(request, method, &params);
-        self.settle(key.session(), None);
-        told
+        let sent = self.with_role(key.session(), None, |server, _| server.notify(request, method, &params));
+        sent.unwrap_or(Err(SendError::Closed))
     }
 
     /// Ends the connection that a request came on, while the request goes on: its client comes back for the answer. Only
     /// legacy clients can; for others nothing happens.
     pub fn interrupt(&mut self, request: RequestKey) {
-        if let Some(stream) = self.front.stream_of(request) {
-            self.front.interrupt(stream, self.now);
+        if let Some(stream) = self.connections.stream_of(request) {
+            self.connections.interrupt(stream, self.now);
         }
     }
 
@@ -216,9 +208,9 @@ impl<T, H: Clone> HttpServer<T, H> {
     pub fn close(&mut self, now: Instant) {
         self.now = now;
         if self.drain_until.is_none() {
-            self.drain_until = Some(now + self.front.config.drain);
-            self.front.drain();
-            self.each(None, crate::server::Server::end_subscriptions);
+            self.drain_until = Some(now + self.connections.config.drain);
+            self.connections.drain();
+            self.each(Server::end_subscriptions);
         }
     }
 
@@ -239,73 +231,15 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Whether nothing is open: no request, no event. Connections may be.
     pub fn is_idle(&self) -> bool {
-        self.sessions.is_idle() && self.events.is_empty() && self.front.is_idle()
+        self.sessions.is_idle() && self.events.is_empty() && self.connections.is_idle()
     }
 
-    /// Does something with one role, or with each.
-    fn each(&mut self, only: Option<u32>, mut act: impl FnMut(&mut crate::server::Server<T, H>)) {
-        let names: alloc::vec::Vec<_> =
-            self.sessions.names().filter(|name| only.is_none_or(|only| only == *name)).collect();
-        for name in names {
-            if let Some(server) = self.sessions.server(name) {
-                act(server);
-                self.settle(name, None);
-            }
+    /// Does something with each role.
+    fn each(&mut self, mut act: impl FnMut(&mut Server<T, H>)) {
+        let indices: Vec<_> = self.sessions.indices().collect();
+        for index in indices {
+            self.with_role(index, None, |server, _| act(server));
         }
-    }
-
-    /// Passes on what a role has to say: messages to where they belong, events to the program.
-    fn settle(&mut self, name: u32, exchange: Option<Exchange>) {
-        let Self { sessions, front, events, now, .. } = self;
-        let Some(server) = sessions.server(name) else { return };
-        let mut unheard = alloc::vec::Vec::new();
-        while let Some((label, message)) = server.outbox().first() {
-            match label.kind {
-                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        front.send(stream, message, *now);
-                    }
-                }
-                Kind::Answer { to: Some(key), error } => {
-                    if let Some(stream) = front.stream_of(key) {
-                        let status = if name == STATELESS { status_of(error, false) } else { 200 };
-                        answer(front, stream, key, status, message, *now);
-                    }
-                }
-                Kind::Answer { to: None, error } => {
-                    if let Some(Exchange { conn, stream }) = exchange {
-                        refuse(front, conn, stream, status_of(error, true), message, *now);
-                    }
-                }
-                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
-                    // All modern clients together are nobody in particular.
-                    if name != STATELESS {
-                        unheard.push(message.to_vec());
-                    }
-                }
-            }
-            server.outbox_mut().pass();
-        }
-        while let Some(queued) = server.next_queued() {
-            if let Queued::Cancelled(key) = &queued {
-                front.settled(*key, *now);
-            }
-            events.push_back(Told::Queued(queued));
-        }
-        server.give_back_room();
-        for message in unheard {
-            self.tell_session(name, &message);
-        }
-        let config = &self.front.config;
-        self.sessions.arm(name, config.session_idle, config.fresh_session_timeout);
-    }
-
-    /// Sends what belongs to no request, or keeps it until the client listens.
-    fn tell_session(&mut self, name: u32, message: &[u8]) {
-        let Some(session) = self.sessions.legacy(name) else { return };
-        let version = session.server.legacy_version();
-        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
-        self.front.send(stream, message, self.now);
     }
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
@@ -315,42 +249,29 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
         let changes = Arc::make_mut(&mut self.offer).take_changes();
         let offer = self.offer.clone();
-        self.each(None, |server| server.renew(offer.clone(), changes));
+        self.each(|server| server.renew(offer.clone(), changes));
     }
 
     /// Whether one more session can begin. Those that nobody has come back to make room first, then those that have been
     /// idle for longest.
     fn has_place_for_session(&mut self) -> bool {
-        let (most, most_fresh) = (self.front.config.sessions, self.front.config.fresh_sessions);
+        let (most, most_fresh) = (self.connections.config.sessions, self.connections.config.fresh_sessions);
         let mut made = self.sessions.fresh < most_fresh;
         if !made || self.sessions.len() >= most {
-            let fresh = self.sessions.least_deserving(|session| session.fresh);
-            let idle = || self.sessions.least_deserving(|session| !is_used(session, &self.front));
-            if let Some(name) = fresh.or_else(idle) {
-                self.end_session(name, CloseReason::PeerClosed);
+            let fresh = self.sessions.eviction_candidate(|session| session.fresh);
+            let idle = || self.sessions.eviction_candidate(|session| !session.is_used(&self.connections));
+            if let Some(index) = fresh.or_else(idle) {
+                self.end_session(index, CloseReason::PeerClosed);
                 made = true;
             }
         }
         made && self.sessions.len() < most
     }
 
-    fn end_session(&mut self, name: u32, reason: CloseReason) {
-        if let Some(server) = self.sessions.server(name) {
-            server.close(reason);
-            self.settle(name, None);
-        }
-        self.front.end_session(name, self.now);
-        self.sessions.end(name);
-    }
-
-    fn next_event(&mut self) -> Option<ServerEvent<'_, T, H>> {
-        Some(match self.events.pop_front()? {
-            Told::Queued(queued) => queued.lend(&mut self.lent),
-            Told::Notification { method, params } => {
-                let params = params.map(|params| self.lent.insert(params).as_text());
-                ServerEvent::Notification { method: method.into(), params }
-            }
-        })
+    fn end_session(&mut self, index: u32, reason: CloseReason) {
+        self.with_role(index, None, |server, _| server.close(reason));
+        self.connections.end_session(index, self.now);
+        self.sessions.end(index);
     }
 
     /// Closes everything once what was asked is answered, or it took too long.
@@ -358,7 +279,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         let Some(until) = self.drain_until else { return };
         if self.closed.is_some() {
             if until <= self.now {
-                self.front.close_all();
+                self.connections.close_all();
             }
             return;
         }
@@ -370,57 +291,12 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     fn end(&mut self, reason: CloseReason) {
-        let names: alloc::vec::Vec<_> = self.sessions.names().collect();
-        for name in names {
-            self.end_session(name, reason.clone());
+        let indices: Vec<_> = self.sessions.indices().collect();
+        for index in indices {
+            self.end_session(index, reason.clone());
         }
         self.closed = Some(reason);
-        self.front.finish_all();
-    }
-}
-
-/// Whether a client listens, or something that it asked is not answered.
-fn is_used<T, H: Clone>(session: &LegacySession<T, H>, front: &Front) -> bool {
-    let listens = session.standalone.is_some_and(|stream| front.is_attached(stream));
-    listens || !session.server.is_idle()
-}
-
-/// Answers a request on its stream.
-fn answer(front: &mut Front, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
-    // A status is told by a head, which a stream of events would have had already.
-    if front.is_untouched(stream) && (front.may_be_json(stream) || status != 200) {
-        return front.answer_plainly(stream, status, message, now);
-    }
-    front.send(stream, message, now);
-    front.settled(key, now);
-}
-
-/// Answers what did not become a request.
-fn refuse(front: &mut Front, conn: ConnId, stream: Option<StreamId>, status: u16, message: &[u8], now: Instant) {
-    match stream {
-        Some(stream) if front.is_untouched(stream) => front.answer_plainly(stream, status, message, now),
-        // Others of the same batch have become requests, or still may.
-        Some(stream) => front.send(stream, message, now),
-        None => front.answer(conn, status, &[], Some(message), now),
-    }
-}
-
-/// The status of an answer in the modern era, by the code of its error. What failed before it was a call is the client's
-/// fault; what failed as a call is an answer like any other.
-fn status_of(error: Option<i64>, refused: bool) -> u16 {
-    match error {
-        None => 200,
-        Some(code::METHOD_NOT_FOUND) => 404,
-        Some(
-            code::HEADER_MISMATCH
-            | code::MISSING_REQUIRED_CLIENT_CAPABILITY
-            | code::UNSUPPORTED_PROTOCOL_VERSION
-            | code::PARSE_ERROR
-            | code::INVALID_REQUEST,
-        ) => 400,
-        Some(code::INTERNAL_ERROR) if refused => 503,
-        Some(_) if refused => 400,
-        Some(_) => 200,
+        self.connections.finish_all();
     }
 }
 
@@ -433,62 +309,58 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         Self: 'a;
 
     fn read_buf(&mut self, conn: ConnId) -> &mut [u8] {
-        self.front.space(conn)
+        self.connections.space(conn)
     }
 
     fn reads(&mut self, conn: ConnId) -> bool {
-        self.front.reads(conn)
+        self.connections.reads(conn)
     }
 
     fn read_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.front.filled(conn, count, now);
+        self.connections.filled(conn, count, now);
     }
 
     fn read_eof(&mut self, conn: ConnId, now: Instant) {
         self.now = now;
-        self.front.ended(conn);
+        self.connections.ended(conn);
     }
 
     fn write_buf(&self, conn: ConnId) -> &[u8] {
-        self.front.unwritten(conn)
+        self.connections.unwritten(conn)
     }
 
     fn next_to_move(&mut self) -> Option<ConnId> {
-        self.front.next_to_move(self.now)
+        self.connections.next_to_move(self.now)
     }
 
     fn write_done(&mut self, conn: ConnId, count: usize, now: Instant) {
         self.now = now;
-        self.front.wrote(conn, count, now);
+        self.connections.wrote(conn, count, now);
     }
 
     fn conn_failed(&mut self, conn: ConnId, _why: ConnError, now: Instant) {
         self.now = now;
-        self.front.close(conn);
+        self.connections.close(conn);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
-        self.front.handle_timeout(now);
-        while let Some(name) = self.sessions.due(now) {
-            let Some(session) = self.sessions.legacy(name) else { continue };
-            if is_used(session, &self.front) {
+        self.connections.handle_timeout(now);
+        while let Some(index) = self.sessions.due(now) {
+            let Some(session) = self.sessions.legacy(index) else { continue };
+            if session.is_used(&self.connections) {
                 session.seen = now;
             }
-            let config = &self.front.config;
+            let config = &self.connections.config;
             let patience = if session.fresh { config.fresh_session_timeout } else { config.session_idle };
             if session.seen + patience <= now {
-                self.end_session(name, CloseReason::PeerClosed);
+                self.end_session(index, CloseReason::PeerClosed);
                 continue;
             }
-            session.server.handle_timeout(now);
-            self.settle(name, None);
+            self.with_role(index, None, |server, _| server.handle_timeout(now));
         }
-        if let Some(server) = self.sessions.server(STATELESS) {
-            server.handle_timeout(now);
-            self.settle(STATELESS, None);
-        }
+        self.with_role(STATELESS, None, |server, _| server.handle_timeout(now));
     }
 
     fn takes_connections(&self) -> bool {
@@ -496,47 +368,47 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     }
 
     fn is_over(&self) -> bool {
-        self.told_closed
+        self.reported_closed
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        self.lent = None;
+        self.params = None;
         self.spread_changes();
-        self.front.relieve_if_short(self.now);
+        self.connections.evict_if_short(self.now);
         loop {
             self.drain();
-            if let Some(conn) = self.front.next_done() {
+            if let Some(conn) = self.connections.next_done() {
                 self.observe(|| Observation::Closed(conn));
                 return Output::Close(conn);
             }
-            if let Some(key) = self.front.next_abandoned() {
-                if let Some(server) = self.sessions.server(key.session()) {
-                    server.withdraw_request(key);
-                    self.settle(key.session(), None);
-                }
+            if let Some(key) = self.connections.next_abandoned() {
+                self.with_role(key.session(), None, |server, _| server.withdraw_request(key));
                 continue;
             }
             if !self.events.is_empty() {
                 break;
             }
-            match self.front.next_arrival(self.now) {
+            match self.connections.next_arrival(self.now) {
                 Some((conn, arrival)) => self.arrived(conn, arrival),
                 // Looking at what came may have shown that somebody is gone.
-                None if self.front.has_news() => {}
+                None if self.connections.has_pending_work() => {}
                 None => break,
             }
         }
-        if !self.events.is_empty() {
-            return match self.next_event() {
-                Some(event) => Output::Event(event),
-                None => Output::Idle { deadline: None },
-            };
+        if let Some((event, params)) = self.events.pop_front() {
+            self.params = params;
+            return Output::Event(match event {
+                ServerEvent::Notification { method, .. } => {
+                    ServerEvent::Notification { method, params: self.params.as_ref().map(Json::as_text) }
+                }
+                event => event,
+            });
         }
-        if let Some(reason) = self.closed.clone().filter(|_| self.front.is_empty() && !self.told_closed) {
-            self.told_closed = true;
+        if let Some(reason) = self.closed.clone().filter(|_| self.connections.is_empty() && !self.reported_closed) {
+            self.reported_closed = true;
             return Output::Event(ServerEvent::Closed(reason));
         }
-        let own = earliest(self.front.deadline(), self.sessions.deadline());
-        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.told_closed)) }
+        let own = earliest(self.connections.deadline(), self.sessions.deadline());
+        Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.reported_closed)) }
     }
 }

@@ -10,13 +10,12 @@ use crate::buffer::ReadBuffer;
 use crate::call::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CloseReason, ConnError, Refused, SendError};
-use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method, Notice};
 use crate::observer::Observation;
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, written};
-use crate::session::{Counters, RequestKey};
+use crate::session::{Counters, LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// How long handlers may go on after the client has closed its end. What it asked for before is answered if that is
@@ -45,9 +44,7 @@ pub struct StdioServer<T, H> {
     now: Instant,
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
-    told_closed: bool,
-    /// What the last event borrows from.
-    lent: Option<Json>,
+    reported_closed: bool,
 }
 
 impl<T, H: Clone> StdioServer<T, H> {
@@ -58,8 +55,7 @@ impl<T, H: Clone> StdioServer<T, H> {
             server: Server::new(Arc::new(Offer::new(config, registry, &mut Entropy::new(seed)))),
             now,
             drain_until: None,
-            told_closed: false,
-            lent: None,
+            reported_closed: false,
         }
     }
 
@@ -177,13 +173,12 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     moves_bytes!(server);
 
     fn is_over(&self) -> bool {
-        self.told_closed
+        self.reported_closed
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, told_closed, lent } = self;
+        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, reported_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
-        *lent = None;
         server.close_if_unread();
         server.flush_changes();
         loop {
@@ -204,8 +199,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 }
                 None => {}
             }
-            if let Some(queued) = server.next_queued() {
-                return Output::Event(queued.lend(lent));
+            if let Some(event) = server.next_event() {
+                return Output::Event(event);
             }
             let incoming =
                 if life.is_open() { reader.next(inbox, server.limits(), server.allows_batches()) } else { None };
@@ -223,8 +218,8 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 }
                 None => {
                     return match server.closed() {
-                        Some(reason) if life.is_closed() && !*told_closed => {
-                            *told_closed = true;
+                        Some(reason) if life.is_closed() && !*reported_closed => {
+                            *reported_closed = true;
                             Output::Event(ServerEvent::Closed(reason.clone()))
                         }
                         Some(_) => Output::Idle { deadline: life.deadline() },

@@ -58,15 +58,15 @@ pub(super) struct Connection {
     /// How soon such a client, if it waits for an answer, gets the next sign of life.
     probing: Option<Duration>,
     /// Whether the driver knows that something waits to be written.
-    pub(super) told: bool,
-    /// Whether the driver was told not to read, so that it has to be told when there is room again.
-    pub(super) held_back: bool,
+    pub(super) signalled: bool,
+    /// Whether the driver does not read, so that it has to be signalled when there is room again.
+    pub(super) reads_paused: bool,
     /// Whether it is in the queue of those that wait for memory.
     pub(super) waits_for_memory: bool,
     /// What is counted as its memory.
     pub(super) counted: usize,
     /// Bytes of the request that is being dealt with.
-    in_hand: usize,
+    in_flight: usize,
     /// When a byte last came or went.
     pub(super) moved: Instant,
     /// Whose it is, if that is known.
@@ -132,11 +132,11 @@ impl Connection {
             head_only: false,
             ended: false,
             probing: None,
-            told: false,
-            held_back: false,
+            signalled: false,
+            reads_paused: false,
             waits_for_memory: false,
             counted: 0,
-            in_hand: 0,
+            in_flight: 0,
             moved: now,
             client,
             armed: None,
@@ -167,7 +167,7 @@ impl Connection {
             Phase::Body { body, promised, .. } => body.capacity().max(*promised),
             _ => 0,
         };
-        self.inbox.capacity() + self.outbox.capacity() + body + self.in_hand
+        self.inbox.capacity() + self.outbox.capacity() + body + self.in_flight
     }
 
     /// How much more memory it will take to read on.
@@ -201,8 +201,8 @@ impl Connection {
     }
 
     /// Takes over the memory of the request that is being dealt with.
-    pub(super) fn take_in_hand(&mut self) -> usize {
-        core::mem::take(&mut self.in_hand)
+    pub(super) fn take_in_flight(&mut self) -> usize {
+        core::mem::take(&mut self.in_flight)
     }
 
     /// Since when it is up to the client to move something, if it is.
@@ -243,7 +243,7 @@ impl Connection {
         if self.outbox.len() == 0 {
             self.stuck_since = None;
             self.taken = 0;
-            self.told = false;
+            self.signalled = false;
             self.outbox.trim();
         } else if self.taken >= ENOUGH {
             self.stuck_since = Some(now);
@@ -330,7 +330,7 @@ impl Connection {
                     let answering = Phase::Answering { stream: None, events: false };
                     if let Phase::Body { head, verb, body, .. } = core::mem::replace(&mut self.phase, answering) {
                         self.since = now;
-                        self.in_hand = body.len();
+                        self.in_flight = body.len();
                         return Some(Arrival::Request { head, verb, body });
                     }
                 }
@@ -441,7 +441,7 @@ impl Connection {
     }
 
     fn finish(&mut self, now: Instant) {
-        self.in_hand = 0;
+        self.in_flight = 0;
         self.stuck_since.get_or_insert(now);
         self.enter(if self.keep_alive { Phase::Waiting } else { Phase::Closing }, now);
     }

@@ -4,19 +4,20 @@ use alloc::string::ToString;
 
 use super::admission::{Refusal, Verb, VersionHeader, version_header};
 use super::connection::Arrival;
-use super::{Exchange, HttpServer, STATELESS, Told, mirrored};
+use super::{HttpServer, ReplyPath, STATELESS, mirrored};
 use crate::codec::http1::RequestHead;
 use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
-use crate::server::{Params, Queued, ServerEvent};
+use crate::server::{Params, Server, ServerEvent};
+use crate::session::LinkedRole;
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
         let outcome = match arrival {
             Arrival::Refused(refusal) => Err(refusal),
-            Arrival::Request { .. } if self.front.is_draining() => {
+            Arrival::Request { .. } if self.connections.is_draining() => {
                 Err(Refusal::new(503, "the server is shutting down"))
             }
             Arrival::Request { head, verb: Verb::Post, body } => self.post(conn, &head, &body),
@@ -24,14 +25,14 @@ impl<T, H: Clone> HttpServer<T, H> {
             Arrival::Request { head, verb: Verb::Delete, .. } => self.delete(conn, &head),
         };
         if let Err(refusal) = outcome {
-            self.front.refuse(conn, &refusal, self.now);
+            self.connections.refuse(conn, &refusal, self.now);
         }
     }
 
     fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
         let version = version_header(head)?;
         let parsed = parse(body, &self.offer.config.limits);
-        if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.server(STATELESS)) {
+        if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.role(STATELESS)) {
             // Which session it belongs to is not known yet, and does not matter to whoever watches.
             stateless.observe_incoming(message, body.len());
         }
@@ -62,22 +63,19 @@ impl<T, H: Clone> HttpServer<T, H> {
         match &message {
             Message::Response { .. } => Err(Refusal::new(400, "this protocol version has no responses of clients")),
             Message::Notification { .. } => {
-                self.handle(STATELESS, message, Exchange { conn, stream: None });
-                self.front.answer(conn, 202, &[], None, self.now);
+                self.handle(STATELESS, message, ReplyPath { conn, stream: None });
+                self.connections.answer(conn, 202, &[], None, self.now);
                 Ok(())
             }
             Message::Request { id, method, .. } => {
-                let stream = self.front.open_stream(conn, STATELESS, None, false);
-                let exchange = Exchange { conn, stream: Some(stream) };
+                let stream = self.connections.open_stream(conn, STATELESS, None, false);
+                let path = ReplyPath { conn, stream: Some(stream) };
                 let tool = |name: &str| self.offer.registry.tool(name);
                 match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
                     Err(error) => {
-                        if let Some(server) = self.sessions.server(STATELESS) {
-                            server.refuse(id, &error);
-                        }
-                        self.settle(STATELESS, Some(exchange));
+                        self.with_role(STATELESS, Some(path), |server, _| server.refuse(id, &error));
                     }
-                    Ok(()) => self.request(STATELESS, id, method, params, exchange),
+                    Ok(()) => self.request(STATELESS, id, method, params, path),
                 }
                 Ok(())
             }
@@ -94,9 +92,9 @@ impl<T, H: Clone> HttpServer<T, H> {
     ) -> Result<(), Refusal> {
         let initializes =
             matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
-        let name = match (self.session_of(head)?, initializes) {
+        let index = match (self.session_of(head)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
-            (Some(name), false) => name,
+            (Some(index), false) => index,
             (None, true) if version == VersionHeader::Unknown => return Err(unknown_version()),
             (None, true) => return self.initialize(conn, parsed, params),
             (None, false) => {
@@ -106,26 +104,26 @@ impl<T, H: Clone> HttpServer<T, H> {
                 });
             }
         };
-        self.check_version(name, version)?;
-        let batches = self.sessions.server(name).is_some_and(|server| server.allows_batches());
+        self.check_version(index, version)?;
+        let batches = self.sessions.role(index).is_some_and(Server::allows_batches);
         match parsed {
             Ok(Parsed::Message(Message::Request { id, method, .. })) => {
-                let version = self.sessions.server(name).and_then(|server| server.legacy_version());
-                let stream = self.front.open_stream(conn, name, version, false);
-                self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
+                let version = self.sessions.version(index);
+                let stream = self.connections.open_stream(conn, index, version, false);
+                self.request(index, &id, &method, params, ReplyPath { conn, stream: Some(stream) });
                 Ok(())
             }
             Ok(Parsed::Message(message)) => {
-                self.handle(name, message, Exchange { conn, stream: None });
-                self.front.answer(conn, 202, &[], None, self.now);
+                self.handle(index, message, ReplyPath { conn, stream: None });
+                self.connections.answer(conn, 202, &[], None, self.now);
                 Ok(())
             }
             Ok(Parsed::Batch(entries)) if batches => {
-                self.batch(conn, name, &entries);
+                self.batch(conn, index, &entries);
                 Ok(())
             }
-            Ok(Parsed::Batch(_)) => self.malformed(conn, name, Malformed::new(MalformedKind::BatchNotAllowed, "")),
-            Err(malformed) => self.malformed(conn, name, malformed),
+            Ok(Parsed::Batch(_)) => self.malformed(conn, index, Malformed::new(MalformedKind::BatchNotAllowed, "")),
+            Err(malformed) => self.malformed(conn, index, malformed),
         }
     }
 
@@ -139,83 +137,72 @@ impl<T, H: Clone> HttpServer<T, H> {
         if !self.has_place_for_session() {
             return Err(Refusal::new(503, "there are too many sessions, and all are in use; try again later"));
         }
-        let client = self.front.client_of(conn);
-        let name = self.sessions.begin(self.offer.clone(), client, &mut self.entropy, self.now);
-        let stream = self.front.open_stream(conn, name, None, false);
-        if let Some(session) = self.sessions.legacy(name) {
-            self.front.announce(stream, &session.id);
+        let client = self.connections.client_of(conn);
+        let index = self.sessions.begin(self.offer.clone(), client, &mut self.entropy, self.now);
+        let stream = self.connections.open_stream(conn, index, None, false);
+        if let Some(session) = self.sessions.legacy(index) {
+            self.connections.announce(stream, &session.id);
         }
-        self.request(name, &id, &method, params, Exchange { conn, stream: Some(stream) });
-        if self.sessions.server(name).is_some_and(|server| server.legacy_version().is_none()) {
-            self.end_session(name, CloseReason::PeerClosed);
+        self.request(index, &id, &method, params, ReplyPath { conn, stream: Some(stream) });
+        if self.sessions.version(index).is_none() {
+            self.end_session(index, CloseReason::PeerClosed);
         }
         Ok(())
     }
 
     /// Lets a role handle a request whose answer has a stream.
-    fn request(&mut self, name: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, exchange: Exchange) {
-        let Some(server) = self.sessions.server(name) else { return };
-        let key = server.request(id, method, params, self.now);
-        if let Some((stream, key)) = exchange.stream.zip(key) {
-            self.front.expect(stream, key);
-        }
-        self.settle(name, Some(exchange));
+    fn request(&mut self, index: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, path: ReplyPath) {
+        let now = self.now;
+        self.with_role(index, Some(path), |server, connections| {
+            let key = server.request(id, method, params, now);
+            if let Some((stream, key)) = path.stream.zip(key) {
+                connections.expect(stream, key);
+            }
+        });
     }
 
-    fn handle(&mut self, name: u32, message: Message<'_>, exchange: Exchange) {
-        let Some(server) = self.sessions.server(name) else { return };
-        match server.handle(message, self.now) {
-            Some(ServerEvent::Notification { method, params }) => {
-                let (method, params) = (method.to_string(), params.map(Json::from));
-                self.events.push_back(Told::Notification { method, params });
-            }
-            Some(ServerEvent::Cancelled(key)) => {
-                self.front.settled(key, self.now);
-                self.events.push_back(Told::Queued(Queued::Cancelled(key)));
-            }
-            _ => {}
+    fn handle(&mut self, index: u32, message: Message<'_>, path: ReplyPath) {
+        let now = self.now;
+        let event = self.with_role(index, Some(path), |server, _| server.handle(message, now));
+        if let Some(ServerEvent::Notification { method, params }) = event.flatten() {
+            let method = method.into_owned().into();
+            self.events.push_back((ServerEvent::Notification { method, params: None }, params.map(Json::from)));
         }
-        self.settle(name, Some(exchange));
     }
 
-    fn batch(&mut self, conn: ConnId, name: u32, entries: &[JsonText<'_>]) {
+    fn batch(&mut self, conn: ConnId, index: u32, entries: &[JsonText<'_>]) {
         let asks = |entry: &JsonText<'_>| matches!(parse_entry(*entry), Ok(Message::Request { .. }) | Err(_));
         let stream = entries.iter().any(asks).then(|| {
-            let version = self.sessions.server(name).and_then(|server| server.legacy_version());
-            self.front.open_batch(conn, name, version)
+            let version = self.sessions.version(index);
+            self.connections.open_batch(conn, index, version)
         });
-        let exchange = Exchange { conn, stream };
+        let (path, now) = (ReplyPath { conn, stream }, self.now);
         for entry in entries {
             match parse_entry(*entry) {
                 Ok(Message::Request { id, method, params }) => {
-                    self.request(name, &id, &method, Params::read(params), exchange);
+                    self.request(index, &id, &method, Params::read(params), path);
                 }
-                Ok(message) => self.handle(name, message, exchange),
+                Ok(message) => self.handle(index, message, path),
                 Err(malformed) => {
-                    if let Some(server) = self.sessions.server(name) {
-                        server.malformed(malformed, self.now);
-                        self.settle(name, Some(exchange));
-                    }
+                    self.with_role(index, Some(path), |server, _| server.malformed(malformed, now));
                 }
             }
         }
         match stream {
-            Some(stream) => self.front.all_asked(stream, self.now),
-            None => self.front.answer(conn, 202, &[], None, self.now),
+            Some(stream) => self.connections.all_asked(stream, self.now),
+            None => self.connections.answer(conn, 202, &[], None, self.now),
         }
     }
 
     /// A body that is no message. The role says what to answer, if anything.
-    fn malformed(&mut self, conn: ConnId, name: u32, mut malformed: Malformed) -> Result<(), Refusal> {
-        if let Some(server) = self.sessions.server(name) {
+    fn malformed(&mut self, conn: ConnId, index: u32, mut malformed: Malformed) -> Result<(), Refusal> {
+        if let Some(server) = self.sessions.role(index) {
             server.recognize(&mut malformed);
         }
         let answered = malformed.answer().is_some();
         let refusal = unreadable(&malformed);
-        if let Some(server) = self.sessions.server(name) {
-            server.malformed(malformed, self.now);
-            self.settle(name, Some(Exchange { conn, stream: None }));
-        }
+        let now = self.now;
+        self.with_role(index, Some(ReplyPath { conn, stream: None }), |server, _| server.malformed(malformed, now));
         if answered { Ok(()) } else { Err(refusal) }
     }
 
@@ -224,15 +211,14 @@ impl<T, H: Clone> HttpServer<T, H> {
         if version.is_modern() {
             return Err(Refusal::new(405, "this protocol version has no GET; use subscriptions/listen"));
         }
-        let name = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
-        self.check_version(name, version)?;
+        let index = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        self.check_version(index, version)?;
         if let Some(event) = head.headers.get("last-event-id") {
-            return self.front.resume(conn, name, event, self.now);
+            return self.connections.resume(conn, index, event, self.now);
         }
-        let Some(session) = self.sessions.legacy(name) else { return Ok(()) };
-        let version = session.server.legacy_version();
-        let stream = *session.standalone.get_or_insert_with(|| self.front.open_detached(name, version));
-        self.front.take_over(stream, conn, self.now);
+        if let Some(stream) = self.sessions.standalone(index, &mut self.connections) {
+            self.connections.take_over(stream, conn, self.now);
+        }
         Ok(())
     }
 
@@ -241,10 +227,10 @@ impl<T, H: Clone> HttpServer<T, H> {
         if version.is_modern() {
             return Err(Refusal::new(405, "this protocol version has no sessions"));
         }
-        let name = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
-        self.check_version(name, version)?;
-        self.end_session(name, CloseReason::PeerClosed);
-        self.front.answer(conn, 204, &[], None, self.now);
+        let index = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        self.check_version(index, version)?;
+        self.end_session(index, CloseReason::PeerClosed);
+        self.connections.answer(conn, 204, &[], None, self.now);
         Ok(())
     }
 
@@ -255,14 +241,14 @@ impl<T, H: Clone> HttpServer<T, H> {
             Ok(Some(id)) => id,
             Err(_) => return Err(Refusal::new(400, "Mcp-Session-Id is there twice")),
         };
-        let name = self.sessions.find(id);
-        let name = name.ok_or_else(|| Refusal::new(404, "there is no such session; send initialize to begin one"))?;
-        self.sessions.heard(name, self.now);
-        Ok(Some(name))
+        let index = self.sessions.find(id);
+        let index = index.ok_or_else(|| Refusal::new(404, "there is no such session; send initialize to begin one"))?;
+        self.sessions.heard(index, self.now);
+        Ok(Some(index))
     }
 
-    fn check_version(&mut self, name: u32, version: VersionHeader) -> Result<(), Refusal> {
-        let negotiated = self.sessions.server(name).and_then(|server| server.legacy_version());
+    fn check_version(&mut self, index: u32, version: VersionHeader) -> Result<(), Refusal> {
+        let negotiated = self.sessions.version(index);
         match version {
             VersionHeader::Absent => Ok(()),
             VersionHeader::Known(version) if negotiated.is_none_or(|negotiated| negotiated == version) => Ok(()),

@@ -1,4 +1,5 @@
 //! The roles behind the endpoint: one for all modern clients, who have no sessions, and one for each legacy session.
+//! [`HttpServer::with_role`] is the one way to do something with a role, so that what it has to say never stays with it.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -8,13 +9,17 @@ use core::fmt::Write as _;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::front::least_deserving;
+use super::connections::{Connections, eviction_candidates};
 use super::streams::StreamId;
+use super::{Events, HttpServer, ReplyPath};
 use crate::entropy::Entropy;
-use crate::server::{Offer, Server};
+use crate::jsonrpc::code;
+use crate::model::ProtocolVersion;
+use crate::server::{Offer, Server, ServerEvent};
+use crate::session::{Kind, LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
-/// The name of the role that serves the modern era.
+/// The index of the role that serves the modern era.
 pub(super) const STATELESS: u32 = 0;
 
 pub(super) struct Sessions<T, H> {
@@ -29,16 +34,24 @@ pub(super) struct Sessions<T, H> {
 }
 
 pub(super) struct LegacySession<T, H> {
-    pub(super) server: Server<T, H>,
+    server: Server<T, H>,
     pub(super) id: Box<str>,
     /// The stream for what belongs to no request.
-    pub(super) standalone: Option<StreamId>,
+    standalone: Option<StreamId>,
     /// When the client was last heard of.
     pub(super) seen: Instant,
     /// Whether it has not been heard of since it began the session.
     pub(super) fresh: bool,
     client: Option<IpAddr>,
     armed: Option<Instant>,
+}
+
+/// A role with which something is done.
+struct Reached<'a, T, H> {
+    index: u32,
+    server: &'a mut Server<T, H>,
+    /// The stream for what belongs to no request, which all modern clients together have none of.
+    standalone: Option<&'a mut Option<StreamId>>,
 }
 
 impl<T, H: Clone> Sessions<T, H> {
@@ -60,42 +73,42 @@ impl<T, H: Clone> Sessions<T, H> {
         while self.next == STATELESS || self.legacy.contains_key(&self.next) {
             self.next = self.next.wrapping_add(1);
         }
-        let name = self.next;
+        let index = self.next;
         self.next = self.next.wrapping_add(1);
         let mut id = String::new();
         for byte in entropy.bytes::<24>() {
             let _ = write!(id, "{byte:02x}");
         }
         let id: Box<str> = id.into();
-        self.ids.insert(id.clone(), name);
-        let server = Server::one_of_many(offer, name, false);
+        self.ids.insert(id.clone(), index);
+        let server = Server::one_of_many(offer, index, false);
         let session = LegacySession { server, id, standalone: None, seen: now, fresh: true, client, armed: None };
-        self.legacy.insert(name, Box::new(session));
+        self.legacy.insert(index, Box::new(session));
         self.fresh += 1;
-        name
+        index
     }
 
-    pub(super) fn end(&mut self, name: u32) {
-        let Some(session) = self.legacy.remove(&name) else { return };
+    pub(super) fn end(&mut self, index: u32) {
+        let Some(session) = self.legacy.remove(&index) else { return };
         self.ids.remove(&session.id);
         self.fresh -= usize::from(session.fresh);
         if let Some(armed) = session.armed {
-            self.timers.remove(&(armed, name));
+            self.timers.remove(&(armed, index));
         }
     }
 
     /// The client of a session was heard of.
-    pub(super) fn heard(&mut self, name: u32, now: Instant) {
-        let Some(session) = self.legacy.get_mut(&name) else { return };
+    pub(super) fn heard(&mut self, index: u32, now: Instant) {
+        let Some(session) = self.legacy.get_mut(&index) else { return };
         session.seen = now;
         self.fresh -= usize::from(core::mem::take(&mut session.fresh));
     }
 
     /// The session that is to make room for a new one, among those that may go.
-    pub(super) fn least_deserving(&self, may_go: impl Fn(&LegacySession<T, H>) -> bool) -> Option<u32> {
-        let all = self.legacy.iter().map(|(name, session)| (session.client, session.seen, *name));
-        let may_go = |name: &u32| self.legacy.get(name).is_some_and(|session| may_go(session));
-        least_deserving(all, may_go, 1).pop()
+    pub(super) fn eviction_candidate(&self, may_go: impl Fn(&LegacySession<T, H>) -> bool) -> Option<u32> {
+        let all = self.legacy.iter().map(|(index, session)| (session.client, session.seen, *index));
+        let may_go = |index: &u32| self.legacy.get(index).is_some_and(|session| may_go(session));
+        eviction_candidates(all, may_go, 1).pop()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<u32> {
@@ -106,19 +119,42 @@ impl<T, H: Clone> Sessions<T, H> {
         self.legacy.len()
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
         core::iter::once(STATELESS).chain(self.legacy.keys().copied())
     }
 
-    pub(super) fn server(&mut self, name: u32) -> Option<&mut Server<T, H>> {
-        match name {
-            STATELESS => Some(&mut self.stateless),
-            _ => self.legacy.get_mut(&name).map(|session| &mut session.server),
+    /// A role, to be asked about something.
+    pub(super) fn role(&self, index: u32) -> Option<&Server<T, H>> {
+        match index {
+            STATELESS => Some(&self.stateless),
+            _ => self.legacy.get(&index).map(|session| &session.server),
         }
     }
 
-    pub(super) fn legacy(&mut self, name: u32) -> Option<&mut LegacySession<T, H>> {
-        self.legacy.get_mut(&name).map(|session| &mut **session)
+    fn reach(&mut self, index: u32) -> Option<Reached<'_, T, H>> {
+        Some(match index {
+            STATELESS => Reached { index, server: &mut self.stateless, standalone: None },
+            _ => {
+                let LegacySession { server, standalone, .. } = &mut **self.legacy.get_mut(&index)?;
+                Reached { index, server, standalone: Some(standalone) }
+            }
+        })
+    }
+
+    /// What was negotiated with the client of a session.
+    pub(super) fn version(&self, index: u32) -> Option<ProtocolVersion> {
+        self.legacy.get(&index)?.server.legacy_version()
+    }
+
+    /// The stream for what belongs to no request of a session.
+    pub(super) fn standalone(&mut self, index: u32, connections: &mut Connections) -> Option<StreamId> {
+        let session = self.legacy.get_mut(&index)?;
+        let open = || connections.open_detached(index, session.server.legacy_version());
+        Some(*session.standalone.get_or_insert_with(open))
+    }
+
+    pub(super) fn legacy(&mut self, index: u32) -> Option<&mut LegacySession<T, H>> {
+        self.legacy.get_mut(&index).map(|session| &mut **session)
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -131,18 +167,18 @@ impl<T, H: Clone> Sessions<T, H> {
     }
 
     /// Sets the timer of a session after something happened to it.
-    pub(super) fn arm(&mut self, name: u32, idle: Duration, fresh: Duration) {
-        let Some(session) = self.legacy.get_mut(&name) else { return };
+    fn arm(&mut self, index: u32, idle: Duration, fresh: Duration) {
+        let Some(session) = self.legacy.get_mut(&index) else { return };
         let patience = if session.fresh { fresh } else { idle };
         let deadline = earliest(session.server.deadline(), Some(session.seen + patience));
         if session.armed == deadline {
             return;
         }
         if let Some(armed) = core::mem::replace(&mut session.armed, deadline) {
-            self.timers.remove(&(armed, name));
+            self.timers.remove(&(armed, index));
         }
         if let Some(deadline) = deadline {
-            self.timers.insert((deadline, name));
+            self.timers.insert((deadline, index));
         }
     }
 
@@ -152,11 +188,121 @@ impl<T, H: Clone> Sessions<T, H> {
 
     /// A session whose time has come.
     pub(super) fn due(&mut self, now: Instant) -> Option<u32> {
-        let &(deadline, name) = self.timers.first().filter(|(deadline, _)| *deadline <= now)?;
-        self.timers.remove(&(deadline, name));
-        if let Some(session) = self.legacy.get_mut(&name) {
+        let &(deadline, index) = self.timers.first().filter(|(deadline, _)| *deadline <= now)?;
+        self.timers.remove(&(deadline, index));
+        if let Some(session) = self.legacy.get_mut(&index) {
             session.armed = None;
         }
-        Some(name)
+        Some(index)
+    }
+}
+
+impl<T, H: Clone> LegacySession<T, H> {
+    /// Whether the client listens, or something that it asked is not answered.
+    pub(super) fn is_used(&self, connections: &Connections) -> bool {
+        self.standalone.is_some_and(|stream| connections.is_attached(stream)) || !self.server.is_idle()
+    }
+}
+
+impl<T, H: Clone> HttpServer<T, H> {
+    /// Does something with a role, and passes on what it has to say.
+    pub(super) fn with_role<R>(
+        &mut self,
+        index: u32,
+        path: Option<ReplyPath>,
+        act: impl FnOnce(&mut Server<T, H>, &mut Connections) -> R,
+    ) -> Option<R> {
+        let Self { sessions, connections, events, now, .. } = self;
+        let role = sessions.reach(index)?;
+        let result = act(role.server, connections);
+        role.pass_on(path, connections, events, *now);
+        sessions.arm(index, connections.config.session_idle, connections.config.fresh_session_timeout);
+        Some(result)
+    }
+}
+
+impl<T, H: Clone> Reached<'_, T, H> {
+    /// Messages go to where they belong, events to the program.
+    fn pass_on(
+        mut self,
+        path: Option<ReplyPath>,
+        connections: &mut Connections,
+        events: &mut Events<T, H>,
+        now: Instant,
+    ) {
+        while let Some((label, message)) = self.server.outbox().first() {
+            match label.kind {
+                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
+                    if let Some(stream) = connections.stream_of(key) {
+                        connections.send(stream, message, now);
+                    }
+                }
+                Kind::Answer { to: Some(key), error } => {
+                    if let Some(stream) = connections.stream_of(key) {
+                        let status = if self.index == STATELESS { status_of(error, false) } else { 200 };
+                        answer(connections, stream, key, status, message, now);
+                    }
+                }
+                Kind::Answer { to: None, error } => {
+                    if let Some(path) = path {
+                        refuse(connections, path, status_of(error, true), message, now);
+                    }
+                }
+                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                    // It is kept until the client listens. All modern clients together are nobody in particular.
+                    if let Some(standalone) = &mut self.standalone {
+                        let open = || connections.open_detached(self.index, self.server.legacy_version());
+                        let stream = *standalone.get_or_insert_with(open);
+                        connections.send(stream, message, now);
+                    }
+                }
+            }
+            self.server.outbox_mut().pass();
+        }
+        while let Some(event) = self.server.next_event() {
+            if let ServerEvent::Cancelled(key) = event {
+                connections.settled(key, now);
+            }
+            events.push_back((event, None));
+        }
+    }
+}
+
+/// Answers a request on its stream.
+fn answer(connections: &mut Connections, stream: StreamId, key: RequestKey, status: u16, message: &[u8], now: Instant) {
+    // A status is in the head, which a stream of events would have had already.
+    if connections.is_untouched(stream) && (connections.may_be_json(stream) || status != 200) {
+        return connections.answer_plainly(stream, status, message, now);
+    }
+    connections.send(stream, message, now);
+    connections.settled(key, now);
+}
+
+/// Answers what did not become a request.
+fn refuse(connections: &mut Connections, path: ReplyPath, status: u16, message: &[u8], now: Instant) {
+    match path.stream {
+        Some(stream) if connections.is_untouched(stream) => connections.answer_plainly(stream, status, message, now),
+        // Others of the same batch have become requests, or still may.
+        Some(stream) => connections.send(stream, message, now),
+        None => connections.answer(path.conn, status, &[], Some(message), now),
+    }
+}
+
+/// The status of an answer in the modern era, by the code of its error. What failed before it was a call is the client's
+/// fault; what failed as a call is an answer like any other.
+fn status_of(error: Option<i64>, refused: bool) -> u16 {
+    match error {
+        None => 200,
+        Some(code::METHOD_NOT_FOUND) => 404,
+        Some(
+            code::HEADER_MISMATCH
+            | code::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | code::UNSUPPORTED_PROTOCOL_VERSION
+            | code::PARSE_ERROR
+            | code::INVALID_REQUEST,
+        ) => 400,
+        Some(code::INTERNAL_ERROR) if refused => 503,
+        Some(_) if refused => 400,
+        Some(_) => 200,
     }
 }

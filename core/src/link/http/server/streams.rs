@@ -14,7 +14,7 @@ use crate::session::RequestKey;
 pub(super) struct StreamId(pub(super) u64);
 
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct ResponseStream {
     /// The session it belongs to; 0 for the modern era, which has none.
     pub(super) session: u32,
     /// The connection that carries it now.
@@ -22,7 +22,7 @@ pub(super) struct Stream {
     /// The requests that are not answered yet.
     pub(super) open: Vec<RequestKey>,
     /// Bytes of those requests.
-    pub(super) in_hand: usize,
+    pub(super) in_flight: usize,
     /// Whether it stays open when there is no open request: what a GET began.
     pub(super) standalone: bool,
     /// Whether its answer may be JSON.

@@ -1,10 +1,10 @@
-//! The side of the server that faces the network: connections and their timers here, the streams on them in `streaming`,
-//! who has to go when there is no room for all in `crowding`. It knows which message goes where, not what it says.
+//! All connections: their timers here, the streams on them in `streaming`, which of them make room for others in `eviction`.
+//! What is known here is which message goes where, not what it says.
 
-mod crowding;
+mod eviction;
 mod streaming;
 
-pub(super) use crowding::least_deserving;
+pub(super) use eviction::eviction_candidates;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,17 +15,17 @@ use super::admission::Refusal;
 use super::config::HttpServerConfig;
 use super::connection::{Arrival, Connection, Overdue};
 use super::memory::{Memory, SMALL, Waiting};
-use super::streams::{Stream, StreamId};
+use super::streams::{ResponseStream, StreamId};
 use crate::limits::Limits;
 use crate::machine::ConnId;
 use crate::session::RequestKey;
 use crate::time::{Instant, earliest};
 
-pub(super) struct Front {
+pub(super) struct Connections {
     pub(super) config: HttpServerConfig,
     most_bytes: usize,
-    connections: BTreeMap<ConnId, Box<Connection>>,
-    streams: BTreeMap<StreamId, Stream>,
+    by_id: BTreeMap<ConnId, Box<Connection>>,
+    streams: BTreeMap<StreamId, ResponseStream>,
     requests: BTreeMap<RequestKey, StreamId>,
     /// Streams of each session that are over and can still be resumed, oldest first.
     finished: BTreeMap<u32, VecDeque<StreamId>>,
@@ -46,13 +46,13 @@ pub(super) struct Front {
     draining: bool,
 }
 
-impl Front {
+impl Connections {
     pub(super) fn new(config: HttpServerConfig, limits: &Limits) -> Self {
         Self {
             memory: Memory::new(config.memory_bytes),
             config,
             most_bytes: limits.message_bytes,
-            connections: BTreeMap::new(),
+            by_id: BTreeMap::new(),
             streams: BTreeMap::new(),
             requests: BTreeMap::new(),
             finished: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl Front {
     /// A client has connected.
     pub(super) fn accept(&mut self, client: Option<IpAddr>, now: Instant) -> ConnId {
         // Names come round again after four billion, and a listener may live that long.
-        while self.connections.contains_key(&ConnId(self.next_conn)) {
+        while self.by_id.contains_key(&ConnId(self.next_conn)) {
             self.next_conn = self.next_conn.wrapping_add(1);
         }
         let conn = ConnId(self.next_conn);
@@ -80,7 +80,7 @@ impl Front {
             self.done.push_back(conn);
             return conn;
         }
-        self.connections.insert(conn, Box::new(Connection::new(&self.config, client, now)));
+        self.by_id.insert(conn, Box::new(Connection::new(&self.config, client, now)));
         self.arm(conn);
         conn
     }
@@ -90,18 +90,18 @@ impl Front {
         if !self.reads(conn) {
             return &mut [];
         }
-        let Some(connection) = self.connections.get_mut(&conn) else { return &mut [] };
+        let Some(connection) = self.by_id.get_mut(&conn) else { return &mut [] };
         self.memory.promise(connection, &self.config);
         connection.space(&self.config, most)
     }
 
-    /// Whether there is room for what comes. Whoever is told that there is none hears of it when there is.
+    /// Whether there is room for what comes. If there is none, the driver is signalled when there is.
     pub(super) fn reads(&mut self, conn: ConnId) -> bool {
-        let Some(connection) = self.connections.get_mut(&conn) else { return false };
+        let Some(connection) = self.by_id.get_mut(&conn) else { return false };
         let (wants, held, expected) =
             (connection.reads(&self.config), connection.counted, connection.expected(&self.config));
         let fits = self.memory.has_room(held, expected);
-        connection.held_back = !(wants && fits);
+        connection.reads_paused = !(wants && fits);
         if wants && !fits && !core::mem::replace(&mut connection.waits_for_memory, true) {
             self.memory.wait(Waiting { conn, held, more: expected });
         }
@@ -109,7 +109,7 @@ impl Front {
     }
 
     pub(super) fn filled(&mut self, conn: ConnId, count: usize, now: Instant) {
-        if let Some(connection) = self.connections.get_mut(&conn) {
+        if let Some(connection) = self.by_id.get_mut(&conn) {
             connection.filled(count, now);
             self.memory.count(connection);
             self.ready.push_back(conn);
@@ -118,15 +118,15 @@ impl Front {
 
     /// Whose connection it is, if that is known.
     pub(super) fn client_of(&self, conn: ConnId) -> Option<IpAddr> {
-        self.connections.get(&conn).and_then(|connection| connection.client)
+        self.by_id.get(&conn).and_then(|connection| connection.client)
     }
 
     pub(super) fn unwritten(&self, conn: ConnId) -> &[u8] {
-        self.connections.get(&conn).map_or(&[], |connection| connection.unwritten())
+        self.by_id.get(&conn).map_or(&[], |connection| connection.unwritten())
     }
 
     pub(super) fn wrote(&mut self, conn: ConnId, count: usize, now: Instant) {
-        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let Some(connection) = self.by_id.get_mut(&conn) else { return };
         connection.wrote(count, now);
         self.memory.count(connection);
         match connection.is_over() {
@@ -137,7 +137,7 @@ impl Front {
 
     /// The client sends nothing more. What it has sent is still looked at.
     pub(super) fn ended(&mut self, conn: ConnId) {
-        if let Some(connection) = self.connections.get_mut(&conn) {
+        if let Some(connection) = self.by_id.get_mut(&conn) {
             connection.ended = true;
             self.ready.push_back(conn);
         }
@@ -146,7 +146,7 @@ impl Front {
     /// The client is gone, or there is no use in going on with it.
     pub(super) fn close(&mut self, conn: ConnId) {
         // It may have been closed before, while the driver did not ask.
-        let Some(connection) = self.connections.remove(&conn) else { return };
+        let Some(connection) = self.by_id.remove(&conn) else { return };
         self.memory.recount(connection.counted, 0);
         self.done.push_back(conn);
         if let Some(armed) = connection.armed {
@@ -165,11 +165,11 @@ impl Front {
     /// What came in on any connection.
     pub(super) fn next_arrival(&mut self, now: Instant) -> Option<(ConnId, Arrival)> {
         while let Some(conn) = self.ready.pop_front() {
-            let Some(connection) = self.connections.get_mut(&conn) else { continue };
+            let Some(connection) = self.by_id.get_mut(&conn) else { continue };
             let arrival = connection.next(&self.config, self.most_bytes, now);
             let ended = connection.ended;
             self.memory.count(connection);
-            tell_driver(&mut self.moving, conn, connection, &self.config);
+            signal_driver(&mut self.moving, conn, connection, &self.config);
             self.arm(conn);
             match arrival {
                 Some(arrival) => {
@@ -187,10 +187,10 @@ impl Front {
 
     /// Does something with a connection, and what follows from it.
     fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Connection)) {
-        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let Some(connection) = self.by_id.get_mut(&conn) else { return };
         act(connection);
         self.memory.count(connection);
-        tell_driver(&mut self.moving, conn, connection, &self.config);
+        signal_driver(&mut self.moving, conn, connection, &self.config);
         if connection.overflows(&self.config) {
             return self.close(conn);
         }
@@ -209,8 +209,8 @@ impl Front {
 
     /// A connection that has waited for memory and can be read now.
     fn next_with_memory(&mut self, now: Instant) -> Option<ConnId> {
-        let conn = self.memory.next_with_room(|conn| !self.connections.contains_key(&conn))?;
-        if let Some(connection) = self.connections.get_mut(&conn) {
+        let conn = self.memory.next_with_room(|conn| !self.by_id.contains_key(&conn))?;
+        if let Some(connection) = self.by_id.get_mut(&conn) {
             connection.waits_for_memory = false;
             // From now on it is up to the client again.
             connection.moved = now;
@@ -234,7 +234,7 @@ impl Front {
     }
 
     fn arm(&mut self, conn: ConnId) {
-        let Some(connection) = self.connections.get_mut(&conn) else { return };
+        let Some(connection) = self.by_id.get_mut(&conn) else { return };
         let deadline = connection.deadline(&self.config);
         // A timer that fires early is harmless, so it is only ever set to something earlier.
         if connection.armed.is_some_and(|armed| deadline.is_none_or(|deadline| armed <= deadline)) {
@@ -255,7 +255,7 @@ impl Front {
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         while let Some(&(deadline, conn)) = self.timers.first().filter(|(deadline, _)| *deadline <= now) {
             self.timers.remove(&(deadline, conn));
-            let Some(connection) = self.connections.get_mut(&conn) else { continue };
+            let Some(connection) = self.by_id.get_mut(&conn) else { continue };
             connection.armed = None;
             match connection.overdue(&self.config, now) {
                 Overdue::Nothing => self.with(conn, |_| ()),
@@ -277,14 +277,14 @@ impl Front {
     }
 
     /// Whether the machine has something to do about connections that are over.
-    pub(super) fn has_news(&self) -> bool {
+    pub(super) fn has_pending_work(&self) -> bool {
         !self.done.is_empty() || !self.abandoned.is_empty()
     }
 
     /// No new connections, and no new requests on the old ones.
     pub(super) fn drain(&mut self) {
         self.draining = true;
-        let conns: Vec<_> = self.connections.keys().copied().collect();
+        let conns: Vec<_> = self.by_id.keys().copied().collect();
         for conn in conns {
             self.with(conn, Connection::close_after_answer);
         }
@@ -295,12 +295,12 @@ impl Front {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.connections.is_empty()
+        self.by_id.is_empty()
     }
 
     /// Nothing more is answered: what waits is written, and that is all.
     pub(super) fn finish_all(&mut self) {
-        let conns: Vec<_> = self.connections.keys().copied().collect();
+        let conns: Vec<_> = self.by_id.keys().copied().collect();
         for conn in conns {
             self.with(conn, Connection::close_now);
         }
@@ -308,7 +308,7 @@ impl Front {
 
     /// Nothing more is written either.
     pub(super) fn close_all(&mut self) {
-        let conns: Vec<_> = self.connections.keys().copied().collect();
+        let conns: Vec<_> = self.by_id.keys().copied().collect();
         for conn in conns {
             self.close(conn);
         }
@@ -320,13 +320,13 @@ impl Front {
 }
 
 /// Has the driver look at a connection if there is something new to write on it, or room to read again.
-fn tell_driver(moving: &mut VecDeque<ConnId>, conn: ConnId, connection: &mut Connection, config: &HttpServerConfig) {
-    let writes = !connection.told && !connection.unwritten().is_empty();
-    // One that waits for memory is told when there is some.
-    let reads = connection.held_back && !connection.waits_for_memory && connection.reads(config);
+fn signal_driver(moving: &mut VecDeque<ConnId>, conn: ConnId, connection: &mut Connection, config: &HttpServerConfig) {
+    let writes = !connection.signalled && !connection.unwritten().is_empty();
+    // For one that waits for memory the driver is signalled when there is some.
+    let reads = connection.reads_paused && !connection.waits_for_memory && connection.reads(config);
     if writes || reads {
-        connection.told |= writes;
-        connection.held_back &= !reads;
+        connection.signalled |= writes;
+        connection.reads_paused &= !reads;
         moving.push_back(conn);
     }
 }

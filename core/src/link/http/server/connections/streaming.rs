@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::super::admission::Refusal;
 use super::super::connection::NO_MEMORY;
-use super::super::streams::{EventLog, Stream, StreamId, parse_event_id};
-use super::Front;
+use super::super::streams::{EventLog, ResponseStream, StreamId, parse_event_id};
+use super::Connections;
 use crate::codec::sse;
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
@@ -18,7 +18,7 @@ const SESSION_HEADER: &str = "Mcp-Session-Id";
 /// What an event takes beside its message: its name, the names of its fields, and the chunk that it goes in.
 const EVENT_BYTES: usize = 96;
 
-impl Front {
+impl Connections {
     /// Opens a stream for the answers to what `conn` asked.
     pub(in super::super) fn open_stream(
         &mut self,
@@ -31,13 +31,14 @@ impl Front {
         self.next_stream += 1;
         let log = (session != 0).then(|| EventLog::new(version));
         let json = self.config.json_answers && !standalone;
-        let mut in_hand = 0;
+        let mut in_flight = 0;
         self.with(conn, |connection| {
             connection.attach(id);
-            in_hand = connection.take_in_hand();
+            in_flight = connection.take_in_flight();
         });
-        self.memory.recount(0, in_hand);
-        let stream = Stream { session, conn: Some(conn), standalone, json, log, in_hand, ..Stream::default() };
+        self.memory.recount(0, in_flight);
+        let stream =
+            ResponseStream { session, conn: Some(conn), standalone, json, log, in_flight, ..ResponseStream::default() };
         self.streams.insert(id, stream);
         id
     }
@@ -72,7 +73,7 @@ impl Front {
         let id = StreamId(self.next_stream);
         self.next_stream += 1;
         let log = Some(EventLog::new(version));
-        self.streams.insert(id, Stream { session, log, standalone: true, ..Stream::default() });
+        self.streams.insert(id, ResponseStream { session, log, standalone: true, ..ResponseStream::default() });
         id
     }
 
@@ -100,7 +101,7 @@ impl Front {
         let Some(stream) = self.streams.get(&id).filter(|stream| !stream.standalone && stream.open.len() <= 1) else {
             return false;
         };
-        let connection = stream.conn.and_then(|conn| self.connections.get(&conn));
+        let connection = stream.conn.and_then(|conn| self.by_id.get(&conn));
         connection.is_some_and(|connection| !connection.has_events())
     }
 
@@ -111,7 +112,7 @@ impl Front {
 
     /// Sends a message on a stream, or keeps it for when the client comes back.
     pub(in super::super) fn send(&mut self, id: StreamId, message: &[u8], now: Instant) {
-        let waiting = self.streams.get(&id).and_then(|stream| self.connections.get(&stream.conn?));
+        let waiting = self.streams.get(&id).and_then(|stream| self.by_id.get(&stream.conn?));
         let waiting = waiting.map_or(0, |connection| connection.counted);
         if !self.has_memory(waiting, message.len(), now) {
             return self.give_up(id);
@@ -182,7 +183,7 @@ impl Front {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let conn = stream.conn.take();
         let (session, resumable) = (stream.session, stream.log.is_some());
-        self.memory.recount(core::mem::take(&mut stream.in_hand), 0);
+        self.memory.recount(core::mem::take(&mut stream.in_flight), 0);
         if let Some(conn) = conn {
             self.with(conn, |connection| connection.end_events(now));
         }
@@ -244,7 +245,7 @@ impl Front {
         let (conn, announced) = (stream.conn.take(), stream.announced.take());
         self.end_stream(id);
         let Some(conn) = conn else { return };
-        let held = self.connections.get(&conn).map_or(0, |connection| connection.counted);
+        let held = self.by_id.get(&conn).map_or(0, |connection| connection.counted);
         if !self.has_memory(held, message.len(), now) {
             return self.refuse(conn, &Refusal::new(503, NO_MEMORY), now);
         }
@@ -257,7 +258,7 @@ impl Front {
         if let Some(stream) = self.streams.remove(&id) {
             let kept = stream.log.as_ref().map_or(0, EventLog::bytes);
             self.kept_bytes -= kept;
-            self.memory.recount(kept + stream.in_hand, 0);
+            self.memory.recount(kept + stream.in_flight, 0);
             for request in stream.open {
                 self.requests.remove(&request);
             }

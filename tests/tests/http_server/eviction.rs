@@ -219,16 +219,16 @@ fn what_is_kept_for_clients_that_may_come_back_makes_room_first() {
 }
 
 #[test]
-fn idle_connections_make_room_those_of_the_largest_crowd_first() {
+fn idle_connections_are_evicted_those_of_the_client_with_the_most_first() {
     let mut house = House::with(|http| http.connections = 10);
     let honest = house.connect_from([10, 0, 0, 1]);
     house.wait(Duration::from_secs(1));
-    let crowd: Vec<_> = (0..9).map(|_| house.connect_from([10, 0, 0, 2])).collect();
+    let many: Vec<_> = (0..9).map(|_| house.connect_from([10, 0, 0, 2])).collect();
     let late = house.connect_from([10, 0, 0, 3]);
-    assert!(house.is_open(honest) && house.is_open(late) && !house.is_open(crowd[0]), "{:?} are gone", house.gone);
+    assert!(house.is_open(honest) && house.is_open(late) && !house.is_open(many[0]), "{:?} are gone", house.gone);
     let (headers, body) = modern(1, "tools/call", r#""name":"slow""#);
     let call = post(&headers, &body);
-    for conn in crowd[1..].iter().chain([&honest, &late]) {
+    for conn in many[1..].iter().chain([&honest, &late]) {
         house.write(*conn, call.as_bytes());
     }
     let too_late = house.connect_from([10, 0, 0, 4]);
@@ -276,11 +276,11 @@ fn sessions_that_are_idle_make_room_and_those_in_use_do_not() {
         session
     };
     let other = heard_of(&mut house, [10, 0, 0, 1]);
-    let crowd: Vec<_> = (0..3).map(|_| heard_of(&mut house, [10, 0, 0, 2])).collect();
+    let many: Vec<_> = (0..3).map(|_| heard_of(&mut house, [10, 0, 0, 2])).collect();
     let late = heard_of(&mut house, [10, 0, 0, 3]);
-    assert_eq!(ping(&mut house, &crowd[0]), 404, "of those with the most, the one that was idle for longest");
+    assert_eq!(ping(&mut house, &many[0]), 404, "of those with the most, the one that was idle for longest");
     assert_eq!(ping(&mut house, &other), 200);
-    for session in [&other, &crowd[1], &crowd[2], &late] {
+    for session in [&other, &many[1], &many[2], &late] {
         let slow = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow"}}"#;
         let conn = house.connect();
         house.write(conn, post(&format!("Mcp-Session-Id: {session}\r\n"), slow).as_bytes());

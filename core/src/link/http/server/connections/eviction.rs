@@ -1,4 +1,5 @@
-//! Who has to go when there is no room for all: those who hold up others by doing nothing, the oldest first.
+//! Eviction: who makes room when there is none for all. Of idle connections and sessions those of the client with the most;
+//! of those that hold memory and do nothing with it, the longest idle.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,7 +8,7 @@ use core::net::IpAddr;
 use super::super::admission::Refusal;
 use super::super::connection::NO_MEMORY;
 use super::super::memory::{Memory, SMALL};
-use super::Front;
+use super::Connections;
 use crate::machine::ConnId;
 use crate::time::Instant;
 
@@ -15,42 +16,42 @@ use crate::time::Instant;
 /// for each.
 const AT_A_TIME: usize = 64;
 
-impl Front {
+impl Connections {
     /// Whether there is a place for one more connection, or could be made.
     pub(super) fn has_place(&mut self) -> bool {
-        if self.connections.len() >= self.config.connections {
-            let idle = |conn: &ConnId| self.connections.get(conn).is_some_and(|connection| connection.is_idle());
-            let all = self.connections.iter().map(|(conn, connection)| (connection.client, connection.moved, *conn));
-            for conn in least_deserving(all, idle, self.config.connections / AT_A_TIME + 1) {
+        if self.by_id.len() >= self.config.connections {
+            let idle = |conn: &ConnId| self.by_id.get(conn).is_some_and(|connection| connection.is_idle());
+            let all = self.by_id.iter().map(|(conn, connection)| (connection.client, connection.moved, *conn));
+            for conn in eviction_candidates(all, idle, self.config.connections / AT_A_TIME + 1) {
                 self.close(conn);
             }
         }
-        self.connections.len() < self.config.connections
+        self.by_id.len() < self.config.connections
     }
 
     /// Whether somebody who has `held` may have `more`, or could, once those are gone who hold up others.
     pub(in super::super) fn has_memory(&mut self, held: usize, more: usize, now: Instant) -> bool {
         if !self.memory.has_room(held, more) && self.memory.searches(now) {
-            self.relieve(more, now);
+            self.evict(more, now);
         }
         self.memory.has_room(held, more)
     }
 
     /// Looks for those who hold up others, now and then, as long as some have to wait.
-    pub(in super::super) fn relieve_if_short(&mut self, now: Instant) {
+    pub(in super::super) fn evict_if_short(&mut self, now: Instant) {
         if self.memory.is_short() && self.memory.searches(now) {
-            self.relieve(self.memory.wanted(), now);
+            self.evict(self.memory.wanted(), now);
         }
     }
 
     /// Forgets what is kept for clients that may come back, and closes connections that nothing has moved on for a while,
     /// until there is room for as much, and something besides.
-    fn relieve(&mut self, more: usize, now: Instant) {
+    fn evict(&mut self, more: usize, now: Instant) {
         while !self.memory.has_room(usize::MAX, more.max(1)) && self.forget_oldest() {}
         // Whoever has little and waits for more is not to blame for it.
         let worth_it = |held: usize, waits: bool| held > if waits { 2 * SMALL } else { 0 };
         let stalled =
-            self.connections.iter().filter(|(_, connection)| worth_it(connection.counted, connection.waits_for_memory));
+            self.by_id.iter().filter(|(_, connection)| worth_it(connection.counted, connection.waits_for_memory));
         let stalled = stalled.filter_map(|(conn, connection)| Some((connection.waits_since()?, *conn)));
         let mut stalled: Vec<_> = stalled.filter(|(since, _)| Memory::is_stalled(*since, now)).collect();
         stalled.sort();
@@ -59,7 +60,7 @@ impl Front {
             if self.memory.has_room(usize::MAX, wanted) {
                 return;
             }
-            match self.connections.get(&conn).is_some_and(|connection| connection.is_half_asked()) {
+            match self.by_id.get(&conn).is_some_and(|connection| connection.is_half_asked()) {
                 true => self.with(conn, |connection| connection.turn_away(&Refusal::new(503, NO_MEMORY), now)),
                 false => self.close(conn),
             }
@@ -69,7 +70,7 @@ impl Front {
 
 /// Some that are to go: of the client that has the most, those that have been quiet for longest. What has no known
 /// client is taken to be of one.
-pub(in super::super) fn least_deserving<K: Copy>(
+pub(in super::super) fn eviction_candidates<K: Copy>(
     all: impl Iterator<Item = (Option<IpAddr>, Instant, K)>,
     may_go: impl Fn(&K) -> bool,
     most: usize,
@@ -82,8 +83,8 @@ pub(in super::super) fn least_deserving<K: Copy>(
             quiet.entry(client).or_default().push((moved, key));
         }
     }
-    let crowd = quiet.into_iter().max_by_key(|(client, _)| counts.get(client).copied());
-    let mut quiet = crowd.map(|(_, quiet)| quiet).unwrap_or_default();
+    let largest = quiet.into_iter().max_by_key(|(client, _)| counts.get(client).copied());
+    let mut quiet = largest.map(|(_, quiet)| quiet).unwrap_or_default();
     quiet.sort_by_key(|(moved, _)| *moved);
     quiet.into_iter().take(most).map(|(_, key)| key).collect()
 }
@@ -95,16 +96,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_of_the_largest_crowd_go_first_the_quiet_ones() {
+    fn those_of_the_client_with_the_most_go_first_the_quiet_ones() {
         let of = |last: u8| Some(IpAddr::from(Ipv4Addr::new(10, 0, 0, last)));
         let at = Instant::from_micros;
         let all =
             [(of(1), at(1), 'a'), (of(2), at(9), 'b'), (of(2), at(5), 'c'), (of(2), at(7), 'd'), (None, at(0), 'e')];
-        let go = |may_go: fn(&char) -> bool, most| least_deserving(all.into_iter(), may_go, most);
+        let go = |may_go: fn(&char) -> bool, most| eviction_candidates(all.into_iter(), may_go, most);
         assert_eq!(go(|_| true, 1), ['c']);
         assert_eq!(go(|_| true, 9), ['c', 'd', 'b']);
         assert_eq!(go(|key| *key != 'c', 1), ['d']);
-        assert_eq!(go(|key| *key == 'a' || *key == 'e', 1).len(), 1, "a crowd of which nobody may go keeps its places");
+        assert_eq!(go(|key| *key == 'a' || *key == 'e', 1).len(), 1, "a client of which none may go keeps its places");
         assert!(go(|_| false, 1).is_empty());
     }
 }
