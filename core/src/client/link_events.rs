@@ -11,7 +11,7 @@ use super::{Call, CallId, CallOptions, Client, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
 use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion};
-use crate::session::{LinkKind, Pending, Timing};
+use crate::session::{LinkKind, LinkedRole, Pending, Timing};
 use crate::time::Instant;
 
 impl<T> Client<T> {

@@ -47,9 +47,9 @@ use crate::model::{
     Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
     Side,
 };
-use crate::observer::{Observation, Outcome};
+use crate::observer::Outcome;
 pub use crate::session::KeepAliveConfig;
-use crate::session::{Counters, KeepAlive, KeepAliveStep, LinkKind, Outbox, Pending, Session, Timing};
+use crate::session::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, Session, Timing};
 use crate::time::{Instant, earliest};
 
 /// The client role, without the byte stream.
@@ -138,44 +138,6 @@ impl<T> Client<T> {
 
     pub(crate) fn peer(&self) -> Option<&Arc<Peer>> {
         self.peer.as_ref()
-    }
-
-    /// Tells whoever watches of something that the link noticed.
-    pub(crate) fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
-        self.session.observe(observation);
-    }
-
-    /// A message has come in, which was so long.
-    pub(crate) fn observe_incoming(&self, message: &Message<'_>, bytes: usize) {
-        self.session.observe_incoming(message, bytes);
-    }
-
-    /// What waits to be sent.
-    pub(crate) fn outbox(&self) -> &Outbox {
-        &self.session.outbox
-    }
-
-    /// What waits to be sent, for the link to send.
-    pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
-        &mut self.session.outbox
-    }
-
-    /// Ends the connection if the peer has stopped reading for too long. A message may be half written, so that last words
-    /// would be taken for the rest of it.
-    pub(crate) fn close_if_unread(&mut self) {
-        if self.session.is_overflowing() {
-            self.close(CloseReason::PeerStoppedReading);
-            self.session.outbox.clear();
-        }
-    }
-
-    /// Finds out what a message is that has an id and says nothing.
-    pub(crate) fn recognize(&self, malformed: &mut Malformed) {
-        self.session.recognize(malformed);
-    }
-
-    pub(crate) fn counters(&self) -> Counters {
-        self.session.counters()
     }
 
     /// Starts a call.
@@ -535,8 +497,46 @@ impl<T> Client<T> {
         }
     }
 
-    /// Ends the connection: every open call completes, nothing more is accepted.
-    pub(crate) fn close(&mut self, reason: CloseReason) {
+    pub(crate) fn closed(&self) -> Option<&CloseReason> {
+        match &*self.phase {
+            Phase::Closed(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Gives back the memory that nothing needs now.
+    pub(crate) fn trim(&mut self) {
+        self.session.trim();
+        self.spare_retries.trim();
+        self.scratch = Vec::new();
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
+        }
+    }
+
+    /// Whether nothing is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.session.is_idle()
+            && self.queue.is_empty()
+            && self.rounds.is_empty()
+            && self.gathering.is_empty()
+            && self.legacy_listens.is_empty()
+    }
+}
+
+impl<T> LinkedRole for Client<T> {
+    type Call = Call<T>;
+    type Request = InputKey;
+
+    fn rpc(&self) -> &Session<Call<T>, InputKey> {
+        &self.session
+    }
+
+    fn rpc_mut(&mut self) -> &mut Session<Call<T>, InputKey> {
+        &mut self.session
+    }
+
+    fn close(&mut self, reason: CloseReason) {
         if matches!(*self.phase, Phase::Closed(_)) {
             return;
         }
@@ -565,32 +565,6 @@ impl<T> Client<T> {
             self.fail(call, listen.into_token(), CallError::Closed(reason.clone()));
         }
         self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
-    }
-
-    pub(crate) fn closed(&self) -> Option<&CloseReason> {
-        match &*self.phase {
-            Phase::Closed(reason) => Some(reason),
-            _ => None,
-        }
-    }
-
-    /// Gives back the memory that nothing needs now.
-    pub(crate) fn trim(&mut self) {
-        self.session.trim();
-        self.spare_retries.trim();
-        self.scratch = Vec::new();
-        if self.queue.is_empty() {
-            self.queue = VecDeque::new();
-        }
-    }
-
-    /// Whether nothing is open.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.session.is_idle()
-            && self.queue.is_empty()
-            && self.rounds.is_empty()
-            && self.gathering.is_empty()
-            && self.legacy_listens.is_empty()
     }
 }
 

@@ -31,7 +31,7 @@ use crate::model::{
     ProtocolVersion, Readable, RootsCapability, ServerCapabilities, key,
 };
 use crate::observer::Observation;
-use crate::session::{KeepAlive, LinkKind, Timing};
+use crate::session::{KeepAlive, LinkKind, LinkedRole, Timing};
 use crate::time::Instant;
 
 /// Probes with one version after the other stop here: a server that keeps naming others does not mean it.

@@ -64,13 +64,13 @@ macro_rules! client_methods {
 
         /// Closes the connection. Open calls complete; `Closed` is the last event.
         pub fn close(&mut self, now: crate::time::Instant) {
-            self.at(now).close(crate::error::CloseReason::Requested);
+            crate::session::LinkedRole::close(self.at(now), crate::error::CloseReason::Requested);
         }
 
         /// Ends the connection because nobody is left to carry it on, which is told as the reason. Open calls complete,
         /// the server hears no last words; `Closed` is the last event.
         pub fn abandon(&mut self, why: crate::error::ConnError, now: crate::time::Instant) {
-            self.at(now).close(crate::error::CloseReason::Transport(why));
+            crate::session::LinkedRole::close(self.at(now), crate::error::CloseReason::Transport(why));
         }
 
         /// What is known of the server, once it is.
@@ -80,7 +80,7 @@ macro_rules! client_methods {
 
         /// What was ignored so far.
         pub fn counters(&self) -> crate::session::Counters {
-            self.role().counters()
+            crate::session::LinkedRole::counters(self.role())
         }
     };
 }

@@ -16,6 +16,7 @@ use crate::codec::http1::Headers;
 use crate::error::CallError;
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse};
 use crate::model::{CallTool, Era, Initialize, ListTools};
+use crate::session::LinkedRole;
 
 /// How long the body of an error may take; the status says most of it.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);

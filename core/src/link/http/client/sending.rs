@@ -10,7 +10,7 @@ use super::request::{self, Common};
 use super::streams::Transport;
 use crate::error::CallError;
 use crate::model::{Initialize, Initialized};
-use crate::session::{MethodName, Outgoing};
+use crate::session::{LinkedRole, MethodName, Outgoing};
 
 /// How long messages wait for the stream on which the server may speak unasked, or for as long as a call may if that is
 /// less. It is better to hear the first words, but most servers have none to say.

@@ -14,7 +14,7 @@ use super::request::{self, Common};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::observer::Observation;
-use crate::session::Outgoing;
+use crate::session::{LinkedRole, Outgoing};
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
