@@ -15,14 +15,18 @@
 //!
 //! A program that has an HTTP client of its own drives [`Exchanges`] instead, and needs no streams at all.
 
+#[cfg(feature = "client")]
 mod client;
 pub(crate) mod mirror;
+#[cfg(feature = "server")]
 pub mod server;
 mod url;
 
+#[cfg(feature = "client")]
 pub use client::{
     Carried, Carrier, ExchangeId, ExchangeOutput, Exchanges, HeaderError, HttpClient, HttpClientConfig, HttpOneShot,
     HttpRequest,
 };
+#[cfg(feature = "server")]
 pub use server::{HttpServer, HttpServerConfig};
 pub use url::{Url, UrlError, redacted};
