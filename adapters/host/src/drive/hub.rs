@@ -9,16 +9,20 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::task::Waker;
 
+#[cfg(all(feature = "client", feature = "http"))]
+use windlass::Target;
 #[cfg(feature = "http")]
+use windlass::earliest;
+#[cfg(all(feature = "client", feature = "http"))]
 use windlass::link::http::HttpClient;
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
-#[cfg(feature = "http")]
-use windlass::{Target, earliest};
 
 use crate::drive::endpoint::{Connector, Endpoint, stderr_of};
 use crate::io::Pollable;
+#[cfg(all(feature = "client", feature = "http"))]
+use crate::net::HttpTarget;
 #[cfg(feature = "http")]
-use crate::net::{DialOptions, HttpTarget, Readiness, Wake, Wires};
+use crate::net::{Readiness, Wake, Wires};
 use crate::wait::Ending;
 use crate::{Clock, Grace, StderrTail};
 
@@ -114,7 +118,7 @@ const LAST_DEADLINES: usize = 64;
 enum Wish {
     Open(ConnId),
     /// It speaks HTTP, and its driver does not.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     Refuse(ConnId),
     Close(ConnId),
 }
@@ -138,7 +142,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// A hub of a client over HTTP, whoever makes its requests. `wake` makes the driver look again.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     pub(crate) fn over_http<T>(
         machine: HttpClient<T>,
         target: HttpTarget,
@@ -154,15 +158,15 @@ impl<M: Machine> Hub<M> {
             Some(carriage) => machine.through((carriage.0)(clock, wake.clone())),
         };
         let mut hub = Self::new(machine.into(), clock, Connector::Connected(None), grace);
-        hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+        hub.wires = Some(Wires::dialled_by(target.dial, clock, wake.clone()));
         hub
     }
 
     /// A hub of a server over HTTP.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "server", feature = "http"))]
     pub(crate) fn serving_http(machine: M, clock: Clock, wake: Wake) -> Self {
         let mut hub = Self::new(machine, clock, Connector::Connected(None), Grace::default());
-        hub.wires = Some(Wires::new(DialOptions::new(), clock, wake));
+        hub.wires = Some(Wires::new(clock, wake));
         hub
     }
 
@@ -174,7 +178,7 @@ impl<M: Machine> Hub<M> {
             }
             match self.wish.take() {
                 Some(Wish::Open(conn)) => self.open(conn),
-                #[cfg(feature = "http")]
+                #[cfg(all(feature = "client", feature = "http"))]
                 Some(Wish::Refuse(conn)) => {
                     let why = "this machine speaks HTTP, and was given a single stream to speak on; \
                                in a mio loop of your own, make its source with `Source::http_client`";
@@ -216,7 +220,7 @@ impl<M: Machine> Hub<M> {
         while self.wish.is_none() {
             match self.machine.poll() {
                 Output::Event(event) => program.take(event, actions),
-                #[cfg(feature = "http")]
+                #[cfg(all(feature = "client", feature = "http"))]
                 Output::Open { conn, target: Target::Http(target) } => match &mut self.wires {
                     Some(wires) => wires.open(conn, target),
                     None => self.wish = Some(Wish::Refuse(conn)),
@@ -295,6 +299,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Leaves the child at the other end no time to exit by itself, once [`Ending::hurry`] is called.
+    #[cfg(feature = "client")]
     pub(crate) fn kill(&mut self) {
         if let Some((_, endpoint)) = &mut self.stream {
             endpoint.end_child(&self.ending, self.grace);
@@ -474,6 +479,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// How long a child is given to exit at each step of its shutdown.
+    #[cfg(feature = "client")]
     pub(crate) fn grace(&self) -> Grace {
         self.grace
     }
