@@ -88,6 +88,7 @@ impl ReadBuffer {
     }
 
     /// The memory that it takes.
+    #[cfg(feature = "server")]
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }

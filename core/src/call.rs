@@ -4,8 +4,10 @@ use core::time::Duration;
 
 use serde::Serialize;
 
+use crate::error::CallError;
+use crate::json::JsonText;
 use crate::jsonrpc::Splice;
-use crate::model::{Cancelled, Meta, Notice};
+use crate::model::{Cancelled, Meta, Method, Notice};
 use crate::session::Session;
 
 /// Names one call of the program's, from its start to its completion, however many requests it takes.
@@ -75,6 +77,21 @@ impl CallOptions {
         self.meta = Some(meta);
         self
     }
+}
+
+/// Reads a call's outcome by the call's own method, so that a result is never guessed at.
+///
+/// ```
+/// use windlass::JsonText;
+/// use windlass::client::decode;
+/// use windlass::model::ListTools;
+///
+/// let result = JsonText::parse(r#"{"tools":[]}"#)?;
+/// assert!(decode::<ListTools>(Ok(result)).is_ok_and(|page| page.tools.is_empty()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn decode<M: Method>(outcome: Result<JsonText<'_>, CallError>) -> Result<M::Output, CallError> {
+    M::read(outcome?).map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
 impl<T, I> Session<T, I> {

@@ -25,6 +25,17 @@
 //! time, entropy, limits, buffer, table, json
 //! ```
 //!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | the client role: `client`, and its links |
+//! | `server` | yes | the server role: `server`, its links, and the cipher that seals what modern clients keep for it |
+//! | `http` | yes | Streamable HTTP for the roles that there are: its codecs and its links |
+//!
+//! They combine freely. A program that has one role compiles nothing of the other; without either the types of the protocol
+//! are left, and the codecs.
+//!
 //! # What we regret
 //!
 //! - [`client::CallOptions`] serves calls of a server's to its client too, where some of it has no meaning.
@@ -34,29 +45,42 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
-// The roles have what the links on HTTP need of them; without those some of it is left over.
-#![cfg_attr(not(feature = "http"), allow(dead_code))]
+// The roles have what the links on HTTP need of them, and what is below has what the roles need; without those some of it
+// is left over.
+#![cfg_attr(not(all(feature = "http", any(feature = "client", feature = "server"))), allow(dead_code))]
+#![cfg_attr(not(any(feature = "client", feature = "server")), allow(unused_imports))]
 
 extern crate alloc;
 
+#[cfg(any(feature = "client", feature = "server"))]
 mod buffer;
+#[cfg(any(feature = "client", feature = "server"))]
 mod call;
+#[cfg(feature = "client")]
 pub mod client;
 pub mod codec;
+#[cfg(any(feature = "server", all(feature = "client", feature = "http")))]
 mod entropy;
 mod error;
 mod json;
 pub mod jsonrpc;
 mod limits;
+#[cfg(any(feature = "client", feature = "server"))]
 pub mod link;
 mod machine;
 pub mod model;
 mod observer;
+#[cfg(feature = "server")]
 pub mod server;
+// A session speaks in both directions, and a role alone uses more of the one than of the other.
+#[cfg_attr(not(all(feature = "client", feature = "server")), allow(dead_code))]
+#[cfg(any(feature = "client", feature = "server"))]
 mod session;
+#[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
 
+#[cfg(any(feature = "server", all(feature = "client", feature = "http")))]
 pub use entropy::Seed;
 pub use error::{CallError, CloseReason, ConnError, ConnErrorKind, HttpFailure, NegotiationError, Refused, SendError};
 pub use json::{Json, JsonText};
@@ -66,5 +90,6 @@ pub use machine::{ConnId, HttpTarget, Machine, Output, Target};
 pub use observer::{
     Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase,
 };
+#[cfg(any(feature = "client", feature = "server"))]
 pub use session::{Counters, RequestKey};
 pub use time::{Instant, earliest};

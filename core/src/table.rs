@@ -4,7 +4,6 @@
 //! of what a tree costs, and an empty table can give back all of its memory.
 
 use alloc::collections::VecDeque;
-use core::cmp::Ordering;
 
 /// A map from keys to values, in the order of the keys.
 #[derive(Clone, Debug)]
@@ -62,7 +61,8 @@ impl<K: Ord, V> Table<K, V> {
     }
 
     /// The entry for whose key `compare` says that they are equal.
-    pub(crate) fn find(&self, mut compare: impl FnMut(&K) -> Ordering) -> Option<(&K, &V)> {
+    #[cfg(feature = "server")]
+    pub(crate) fn find(&self, mut compare: impl FnMut(&K) -> core::cmp::Ordering) -> Option<(&K, &V)> {
         let at = self.entries.binary_search_by(|(key, _)| compare(key)).ok()?;
         self.entries.get(at).map(|(key, value)| (key, value))
     }
@@ -94,6 +94,7 @@ impl<K: Ord, V> Table<K, V> {
     }
 
     /// Gives back the memory that nothing is in, in a table that is to stay as it is for long.
+    #[cfg(feature = "server")]
     pub(crate) fn fit(&mut self) {
         self.entries.shrink_to_fit();
     }

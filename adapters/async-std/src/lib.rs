@@ -19,6 +19,18 @@
 //!
 //! async-std is discontinued upstream; new programs pick `windlass-smol`, which is driven by the same code. This adapter
 //! is for those who are on async-std already.
+//!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | clients |
+//! | `server` | yes | servers |
+//! | `http` | yes | Streamable HTTP for either |
+//! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `tracing` | no | what happens on connections, as events of `tracing` |
+//!
+//! They combine freely, and there is at least one role.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -31,33 +43,49 @@ use std::time::Instant;
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
 use windlass_host::io::Pollable;
 
-#[cfg(feature = "http")]
-pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
-pub use windlass::server::HandlerError;
+#[cfg(feature = "client")]
+pub use windlass::client;
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass::link::http::HttpClientConfig;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass::link::http::HttpServerConfig;
+pub use windlass::model;
+#[cfg(feature = "server")]
+pub use windlass::server::{self, HandlerError};
 pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
-pub use windlass::{client, model, server};
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass_host::HttpListener;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use windlass_host::ServerTls;
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
-pub use windlass_host::{
-    Canceller, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
-};
-#[cfg(feature = "http")]
-pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};
-#[cfg(feature = "tls")]
-pub use windlass_host::{ServerTls, TlsOptions};
+#[cfg(feature = "client")]
+pub use windlass_host::{Canceller, Closer, ConnectError};
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass_host::{Challenge, DialOptions, HttpTarget, ProxySettings};
+pub use windlass_host::{Command, Connector, Endpoint, Error, Grace};
+#[cfg(feature = "server")]
+pub use windlass_host::{Context, ResourceRequest, ServeError};
 
 /// The runtime, as far as Windlass is concerned.
 #[derive(Debug)]
 pub enum AsyncStd {}
 
 /// A connected client.
+#[cfg(feature = "client")]
 pub type Client = asynchronous::Client<AsyncStd>;
 /// Sets up a client.
+#[cfg(feature = "client")]
 pub type ClientBuilder = asynchronous::ClientBuilder<AsyncStd>;
 /// A running server.
+#[cfg(feature = "server")]
 pub type Server = asynchronous::Server<AsyncStd>;
 /// Fills a server and starts it.
+#[cfg(feature = "server")]
 pub type ServerBuilder = asynchronous::ServerBuilder<AsyncStd>;
+#[cfg(feature = "client")]
 pub use asynchronous::Subscription;
 
 /// Runs a future to its end, for programs that are not asynchronous otherwise.

@@ -20,6 +20,19 @@
 //! A client has no thread of its own: the thread that waits for a call drives the connection meanwhile, and if several
 //! threads share a client, one of them does so for all. While nobody waits, nothing is driven: a program that wants to
 //! hear notifications between its calls uses `Client::drive_for`, or waits on a `Subscription`.
+//!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | clients |
+//! | `server` | yes | servers |
+//! | `http` | yes | Streamable HTTP for either |
+//! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `tracing` | no | what happens on connections, as events of `tracing` |
+//! | `ureq` | no | clients whose requests are made by ureq; brings `client` and `http` |
+//!
+//! They combine freely, and there is at least one role.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -35,20 +48,31 @@ use windlass_host::io::Pollable;
 use windlass_host::io::Poller;
 use windlass_host::sync::{self, Direction, Drive, Ready, Stream};
 
-#[cfg(feature = "http")]
-pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
-pub use windlass::server::HandlerError;
+#[cfg(feature = "client")]
+pub use windlass::client;
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass::link::http::HttpClientConfig;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass::link::http::HttpServerConfig;
+pub use windlass::model;
+#[cfg(feature = "server")]
+pub use windlass::server::{self, HandlerError};
 pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
-pub use windlass::{client, model, server};
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass_host::HttpListener;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use windlass_host::ServerTls;
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
-pub use windlass_host::{
-    Canceller, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
-};
-#[cfg(feature = "http")]
-pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};
-#[cfg(feature = "tls")]
-pub use windlass_host::{ServerTls, TlsOptions};
+#[cfg(feature = "client")]
+pub use windlass_host::{Canceller, Closer, ConnectError};
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass_host::{Challenge, DialOptions, HttpTarget, ProxySettings};
+pub use windlass_host::{Command, Connector, Endpoint, Error, Grace};
+#[cfg(feature = "server")]
+pub use windlass_host::{Context, ResourceRequest, ServeError};
 
 #[cfg(feature = "ureq")]
 pub use through_ureq::through_ureq;
@@ -56,14 +80,19 @@ pub use through_ureq::through_ureq;
 pub use ureq;
 
 /// A connected client.
+#[cfg(feature = "client")]
 pub type Client = sync::Client<Blocking>;
 /// Sets up a client.
+#[cfg(feature = "client")]
 pub type ClientBuilder = sync::ClientBuilder<Blocking>;
 /// A running server.
+#[cfg(feature = "server")]
 pub type Server = sync::Server<Blocking>;
 /// Fills a server and starts it.
+#[cfg(feature = "server")]
 pub type ServerBuilder = sync::ServerBuilder<Blocking>;
 /// A subscription to changes on the server.
+#[cfg(feature = "client")]
 pub type Subscription = sync::Subscription<Blocking>;
 
 /// Returns its argument. It stands where the asynchronous adapters run a future, so that programs look alike.

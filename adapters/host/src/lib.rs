@@ -12,14 +12,31 @@
 //! below.
 //!
 //! An adapter adds one way to wait for an [`io::Pollable`]: a [`sync::Drive`] or an [`asynchronous::Runtime`].
+//!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | clients and their drivers; with `http`, dialling and proxies |
+//! | `server` | yes | servers and their drivers, our own standard streams; with `http`, listening |
+//! | `http` | yes | sockets, and Streamable HTTP on them |
+//! | `tls` | yes | TLS on those sockets, by rustls with `ring`; brings `http` |
+//! | `tracing` | no | what happens on connections, as events of `tracing` |
+//! | `async-io` | no | the reactor that smol and async-std share |
+//!
+//! They combine freely, and there is at least one role. Adapters have the same, but for the last.
 
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]
 #![cfg_attr(not(unix), allow(dead_code, reason = "only processes are there yet"))]
 
+#[cfg(not(any(feature = "client", feature = "server")))]
+compile_error!("a program has at least one role: turn on the feature `client`, or `server`, or both");
+
 pub mod clock;
 #[cfg(unix)]
 mod drive;
+#[cfg(any(feature = "server", feature = "http"))]
 pub mod entropy;
 #[cfg(unix)]
 mod handles;
@@ -38,24 +55,35 @@ pub use drive::{
     endpoint::{Connector, Endpoint},
     hub,
 };
+#[cfg(any(feature = "server", feature = "http"))]
 pub use entropy::seed;
-#[cfg(all(unix, feature = "http"))]
+#[cfg(all(unix, feature = "client", feature = "http"))]
 pub use handles::challenge::Challenge;
+#[cfg(all(unix, feature = "server"))]
+pub use handles::server::{
+    context::{Cancellation, Context, ResourceRequest},
+    serve_error::ServeError,
+};
 #[cfg(unix)]
 pub use handles::{
     asynchronous,
-    canceller::Canceller,
-    closer::Closer,
     completion::{Completion, ProgressHandler, Token},
-    error::{ConnectError, Error, ServeError},
-    server::context::{Cancellation, Context, ResourceRequest},
+    error::Error,
     sync,
 };
-#[cfg(all(unix, feature = "http"))]
-pub use net::{Carried, Carrier, DialOptions, HttpListener, HttpTarget, InvalidProxy, ProxySettings};
+#[cfg(all(unix, feature = "client"))]
+pub use handles::{canceller::Canceller, client::connect_error::ConnectError, closer::Closer};
+#[cfg(all(unix, feature = "server", feature = "http"))]
+pub use net::HttpListener;
+#[cfg(all(unix, feature = "server", feature = "tls"))]
+pub use net::ServerTls;
 #[cfg(all(unix, feature = "tls"))]
-pub use net::{ServerTls, TlsError, TlsOptions};
-#[cfg(unix)]
+pub use net::TlsError;
+#[cfg(all(unix, feature = "client", feature = "tls"))]
+pub use net::TlsOptions;
+#[cfg(all(unix, feature = "client", feature = "http"))]
+pub use net::{Carried, Carrier, DialOptions, HttpTarget, InvalidProxy, ProxySettings};
+#[cfg(all(unix, feature = "server"))]
 pub use process::own_stdio::{OutputPump, OwnStdio};
 pub use process::{
     child::Child,

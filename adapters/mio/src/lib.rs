@@ -22,6 +22,18 @@
 //!
 //! A program with a loop of its own puts a [`Source`] into it instead: over a stream or over HTTP, client or server. No
 //! thread is involved then, but for the look-up of names.
+//!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | clients |
+//! | `server` | yes | servers |
+//! | `http` | yes | Streamable HTTP for either |
+//! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `tracing` | no | what happens on connections, as events of `tracing` |
+//!
+//! They combine freely, and there is at least one role.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -36,35 +48,50 @@ mod wait;
 
 use windlass_host::sync;
 
-#[cfg(feature = "http")]
-pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
-pub use windlass::server::HandlerError;
+#[cfg(feature = "client")]
+pub use windlass::client;
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass::link::http::HttpClientConfig;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass::link::http::HttpServerConfig;
+#[cfg(feature = "server")]
+pub use windlass::server::{self, HandlerError};
 pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
-pub use windlass::{client, link, model, server};
+pub use windlass::{link, model};
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass_host::HttpListener;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use windlass_host::ServerTls;
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
 pub use windlass_host::hub::Interest;
-pub use windlass_host::{
-    Canceller, Clock, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest,
-    ServeError,
-};
-#[cfg(feature = "http")]
-pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};
-#[cfg(feature = "tls")]
-pub use windlass_host::{ServerTls, TlsOptions};
+#[cfg(feature = "client")]
+pub use windlass_host::{Canceller, Closer, ConnectError};
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass_host::{Challenge, DialOptions, HttpTarget, ProxySettings};
+pub use windlass_host::{Clock, Command, Connector, Endpoint, Error, Grace};
+#[cfg(feature = "server")]
+pub use windlass_host::{Context, ResourceRequest, ServeError};
 
 pub use source::Source;
 pub use wait::Mio;
 
 /// A connected client.
+#[cfg(feature = "client")]
 pub type Client = sync::Client<Mio>;
 /// Sets up a client.
+#[cfg(feature = "client")]
 pub type ClientBuilder = sync::ClientBuilder<Mio>;
 /// A running server.
+#[cfg(feature = "server")]
 pub type Server = sync::Server<Mio>;
 /// Fills a server and starts it.
+#[cfg(feature = "server")]
 pub type ServerBuilder = sync::ServerBuilder<Mio>;
 /// A subscription to changes on the server.
+#[cfg(feature = "client")]
 pub type Subscription = sync::Subscription<Mio>;
 
 /// Returns its argument. It stands where the asynchronous adapters run a future, so that programs look alike.

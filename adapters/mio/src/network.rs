@@ -7,18 +7,27 @@ use std::time::Duration;
 use mio::event::Event;
 use mio::{Interest as Readiness, Registry, Token};
 use windlass::Machine;
-use windlass::client::ClientConfig;
-use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
-use windlass::server::ServerConfig;
+#[cfg(feature = "client")]
+use windlass::{client::ClientConfig, link::http::HttpClient};
+#[cfg(feature = "server")]
+use windlass::{
+    link::http::{HttpServer, HttpServerConfig},
+    server::ServerConfig,
+};
+use windlass_host::Clock;
+#[cfg(feature = "server")]
+use windlass_host::HttpListener;
+#[cfg(feature = "client")]
+use windlass_host::HttpTarget;
 use windlass_host::hub::Interest;
-use windlass_host::io::{self as system, Pollable, Rung};
+use windlass_host::io::{Pollable, Rung};
 use windlass_host::sync::{Direction, Hosted, Ready, Watch};
-use windlass_host::{Clock, HttpListener, HttpTarget};
 
 use crate::Source;
 use crate::registration::register;
 use crate::sockets::Sockets;
 
+#[cfg(feature = "client")]
 impl<T> Source<HttpClient<T>> {
     /// A client of the server at `target`. All of `tokens` are the source's; there has to be one for each connection, of
     /// which a client has [64 or so](windlass::link::http::HttpClientConfig::connections) at most.
@@ -32,12 +41,13 @@ impl<T> Source<HttpClient<T>> {
         clock: Clock,
         tokens: Range<usize>,
     ) -> io::Result<Self> {
-        let (bell, rung) = system::Bell::new()?;
+        let (bell, rung) = windlass_host::io::Bell::new()?;
         let hosted = Hosted::client(config, target, clock, move || bell.ring());
         Ok(Self::on_network(OnNetwork::new(hosted, Some(rung), tokens)?))
     }
 }
 
+#[cfg(feature = "server")]
 impl<T, H: Clone> Source<HttpServer<T, H>> {
     /// A server for those who connect to `listener`, with what is in the registry. Unless `http` says otherwise, one on
     /// the loopback interface answers only to the names of this machine, as the ready-made one.

@@ -21,6 +21,18 @@
 //! each connection is driven by one task, on the runtime that it was made on. When that is shut down, the connection is
 //! closed, and whoever still waits for it on another runtime is told so. While a runtime on one thread is not run, as
 //! between two calls of its `block_on`, its connections stand still, time-outs included.
+//!
+//! # Features
+//!
+//! | feature | by default | what it brings |
+//! |---|---|---|
+//! | `client` | yes | clients |
+//! | `server` | yes | servers |
+//! | `http` | yes | Streamable HTTP for either |
+//! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `tracing` | no | what happens on connections, as events of `tracing` |
+//!
+//! They combine freely, and there is at least one role.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -35,33 +47,49 @@ use std::time::Instant;
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime};
 use windlass_host::io::Pollable;
 
-#[cfg(feature = "http")]
-pub use windlass::link::http::{HttpClientConfig, HttpServerConfig};
-pub use windlass::server::HandlerError;
+#[cfg(feature = "client")]
+pub use windlass::client;
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass::link::http::HttpClientConfig;
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass::link::http::HttpServerConfig;
+pub use windlass::model;
+#[cfg(feature = "server")]
+pub use windlass::server::{self, HandlerError};
 pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
-pub use windlass::{client, model, server};
+#[cfg(all(feature = "server", feature = "http"))]
+pub use windlass_host::HttpListener;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use windlass_host::ServerTls;
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
-pub use windlass_host::{
-    Canceller, Closer, Command, ConnectError, Connector, Context, Endpoint, Error, Grace, ResourceRequest, ServeError,
-};
-#[cfg(feature = "http")]
-pub use windlass_host::{Challenge, DialOptions, HttpListener, HttpTarget, ProxySettings};
-#[cfg(feature = "tls")]
-pub use windlass_host::{ServerTls, TlsOptions};
+#[cfg(feature = "client")]
+pub use windlass_host::{Canceller, Closer, ConnectError};
+#[cfg(all(feature = "client", feature = "http"))]
+pub use windlass_host::{Challenge, DialOptions, HttpTarget, ProxySettings};
+pub use windlass_host::{Command, Connector, Endpoint, Error, Grace};
+#[cfg(feature = "server")]
+pub use windlass_host::{Context, ResourceRequest, ServeError};
 
 /// The runtime, as far as Windlass is concerned.
 #[derive(Debug)]
 pub enum Tokio {}
 
 /// A connected client.
+#[cfg(feature = "client")]
 pub type Client = asynchronous::Client<Tokio>;
 /// Sets up a client.
+#[cfg(feature = "client")]
 pub type ClientBuilder = asynchronous::ClientBuilder<Tokio>;
 /// A running server.
+#[cfg(feature = "server")]
 pub type Server = asynchronous::Server<Tokio>;
 /// Fills a server and starts it.
+#[cfg(feature = "server")]
 pub type ServerBuilder = asynchronous::ServerBuilder<Tokio>;
+#[cfg(feature = "client")]
 pub use asynchronous::Subscription;
 pub use watched::Watched;
 

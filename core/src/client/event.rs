@@ -11,7 +11,7 @@ use crate::call::CallId;
 use crate::error::{CallError, CloseReason, HttpFailure};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
-use crate::model::{InputRequest, Method, SubscriptionFilter};
+use crate::model::{InputRequest, SubscriptionFilter};
 
 /// Something for the program. `T` is the token that it gave with a call.
 #[derive(Debug)]
@@ -87,21 +87,6 @@ pub enum ClientEvent<'a, T> {
 #[derive(Debug)]
 pub struct ChallengeReply {
     pub(crate) exchange: u32,
-}
-
-/// Reads a call's outcome by the call's own method, so that a result is never guessed at.
-///
-/// ```
-/// use windlass::JsonText;
-/// use windlass::client::decode;
-/// use windlass::model::ListTools;
-///
-/// let result = JsonText::parse(r#"{"tools":[]}"#)?;
-/// assert!(decode::<ListTools>(Ok(result)).is_ok_and(|page| page.tools.is_empty()));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-pub fn decode<M: Method>(outcome: Result<JsonText<'_>, CallError>) -> Result<M::Output, CallError> {
-    M::read(outcome?).map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
 /// What can happen to a call that stays open.

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use cache::{Cache, CacheKey};
 pub use config::{ClientConfig, Negotiation, Peer};
-pub use event::{ChallengeReply, ClientEvent, Update, decode};
+pub use event::{ChallengeReply, ClientEvent, Update};
 use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};
 use listen::LegacyListen;
@@ -38,7 +38,7 @@ pub use notification::ServerNotification;
 pub use pages::{PageError, PageLimits, Pages};
 pub(crate) use queue::Event;
 
-pub use crate::call::{CallId, CallOptions};
+pub use crate::call::{CallId, CallOptions, decode};
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};

@@ -16,11 +16,15 @@
 //! A program that has an HTTP library of its own makes whole requests instead of connections: see
 //! [`HttpClient::delegating`].
 
+#[cfg(feature = "client")]
 mod client;
 pub(crate) mod mirror;
+#[cfg(feature = "server")]
 pub mod server;
 mod url;
 
+#[cfg(feature = "client")]
 pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest};
+#[cfg(feature = "server")]
 pub use server::{HttpServer, HttpServerConfig};
 pub use url::{Url, UrlError, redacted};

@@ -1,5 +1,6 @@
 //! A role bound to byte streams: these are the machines that adapters drive.
 
+#[cfg(feature = "client")]
 #[macro_use]
 mod client_methods;
 
@@ -9,4 +10,7 @@ pub mod http;
 pub mod stdio;
 mod stream;
 
-pub use any::{AnyClient, AnyServer};
+#[cfg(feature = "client")]
+pub use any::AnyClient;
+#[cfg(feature = "server")]
+pub use any::AnyServer;

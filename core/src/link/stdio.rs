@@ -57,8 +57,12 @@ macro_rules! moves_bytes {
     };
 }
 
+#[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "server")]
 mod server;
 
+#[cfg(feature = "client")]
 pub use client::StdioClient;
+#[cfg(feature = "server")]
 pub use server::StdioServer;

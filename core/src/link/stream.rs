@@ -164,6 +164,7 @@ impl Life {
     }
 
     /// Asks for another stream in place of this one.
+    #[cfg(feature = "client")]
     pub(super) fn reopen(&mut self) {
         self.conn = ConnId(self.conn.0 + 1);
         self.stage = Stage::Wanted;
@@ -272,6 +273,7 @@ impl Reader {
     }
 
     /// Forgets the stream that was, for another in its place.
+    #[cfg(feature = "client")]
     pub(super) fn restart(&mut self, inbox: &ReadBuffer, limits: &Limits) {
         let skipped = self.cursor + inbox.unread(self.cursor).len();
         *self =

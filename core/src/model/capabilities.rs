@@ -5,7 +5,9 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProtocolVersion, wire};
+#[cfg(feature = "server")]
+use super::ProtocolVersion;
+use super::wire;
 use crate::json::Json;
 
 /// What a client can do for a server. Presence means support, also of an empty object.
@@ -171,6 +173,7 @@ impl ClientCapabilities {
     }
 
     /// What of this a revision has. A client that declares more than was agreed on must not be asked for it.
+    #[cfg(feature = "server")]
     pub(crate) fn within(mut self, version: ProtocolVersion) -> Self {
         self.elicitation = self.elicitation.filter(|_| version.has_elicitation());
         if !version.has_url_elicitation() {

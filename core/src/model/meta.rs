@@ -1,6 +1,8 @@
 //! The `_meta` object: what peers and extensions say beside the protocol.
 
-use crate::json::{Fault, JsonText, pick};
+use crate::json::JsonText;
+#[cfg(feature = "server")]
+use crate::json::{Fault, pick};
 
 /// The keys that the specification defines.
 pub mod key {
@@ -90,6 +92,7 @@ pub struct RequestMeta<'a> {
     pub log_level: Option<JsonText<'a>>,
 }
 
+#[cfg(feature = "server")]
 impl<'a> RequestMeta<'a> {
     pub(crate) fn read(meta: JsonText<'a>) -> Result<Self, Fault> {
         let [progress_token, protocol_version, client_capabilities, client_info, log_level] = pick(

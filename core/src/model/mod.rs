@@ -32,6 +32,8 @@ mod lifecycle;
 mod logging;
 pub mod meta;
 mod method;
+// One table for both roles, each of which asks for some of its columns.
+#[cfg_attr(not(all(feature = "client", feature = "server")), allow(dead_code))]
 mod methods;
 mod pagination;
 mod path;
@@ -50,6 +52,7 @@ mod tool_messages;
 mod tools;
 mod uri_template;
 mod version;
+#[cfg(any(feature = "client", feature = "server"))]
 mod within;
 
 pub use annotations::{Annotations, Role};
@@ -84,7 +87,9 @@ pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use meta::{Meta, RequestMeta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
-#[cfg(feature = "http")]
+#[cfg(feature = "server")]
+pub(crate) use methods::Capability;
+#[cfg(all(feature = "client", feature = "http"))]
 pub(crate) use methods::Repeats;
 pub use methods::{
     CallTool, Cancelled, Complete, CreateMessage, Discover, Elicit, ElicitationComplete, GetPrompt, Initialize,
@@ -92,7 +97,7 @@ pub use methods::{
     Progress, PromptListChanged, ReadResource, ResourceListChanged, ResourceUpdated, RootsListChanged, SetLevel,
     Subscribe, SubscriptionsAcknowledged, ToolListChanged, Unsubscribe,
 };
-pub(crate) use methods::{Capability, MethodInfo, Side};
+pub(crate) use methods::{MethodInfo, Side};
 pub use pagination::{Cursor, PaginatedParams};
 pub use path::{UnsafePath, relative_path};
 pub use progress::{ProgressParams, ProgressToken};
@@ -119,4 +124,5 @@ pub use tool_messages::ToolMessagesError;
 pub use tools::{ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};
+#[cfg(any(feature = "client", feature = "server"))]
 pub(crate) use within::Within;

@@ -39,7 +39,7 @@ pub use registry::Registry;
 pub use state::StateId;
 use state::UsedStates;
 
-pub use crate::call::{CallId, CallOptions};
+pub use crate::call::{CallId, CallOptions, decode};
 use crate::entropy::Entropy;
 use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};

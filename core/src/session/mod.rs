@@ -15,8 +15,10 @@ pub(crate) use incoming::Incoming;
 pub use incoming::RequestKey;
 pub use keep_alive::KeepAliveConfig;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
-pub(crate) use outbox::{Kind, LinkKind, Outbox, Outgoing};
-#[cfg(any(test, feature = "http"))]
+#[cfg(feature = "client")]
+pub(crate) use outbox::Outgoing;
+pub(crate) use outbox::{Kind, LinkKind, Outbox};
+#[cfg(all(feature = "client", any(test, feature = "http")))]
 pub(crate) use outbox::{Label, MethodName};
 pub(crate) use outgoing::{Pending, Timing};
 pub(crate) use role::LinkedRole;

@@ -3,18 +3,24 @@
 use std::fmt;
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(feature = "server")]
+use std::sync::{Mutex, PoisonError};
+#[cfg(feature = "server")]
 use std::time::Duration;
 
 use windlass::{ConnError, ConnErrorKind};
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "client", feature = "http"))]
 use crate::HttpTarget;
 use crate::io::Pollable;
 use crate::wait::{Ending, Held};
-use crate::{Child, Command, Grace, OutputPump, OwnStdio, StderrTail};
+use crate::{Child, Command, Grace, StderrTail};
+#[cfg(feature = "server")]
+use crate::{OutputPump, OwnStdio};
 
 /// How long a client may take to read the last words.
+#[cfg(feature = "server")]
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// One end of a byte stream: something to read from, something to write to, both non-blocking, and what is to be
@@ -28,6 +34,7 @@ pub struct Endpoint {
     /// It is not the end before the child is gone.
     pub(crate) held: Option<Held>,
     /// What still writes our standard output, if a thread does.
+    #[cfg(feature = "server")]
     pub(crate) pump: Option<OutputPump>,
     /// Whether a read that leaves room means that there is no more, which a terminal does not promise.
     short_read_empties: bool,
@@ -39,7 +46,16 @@ impl Endpoint {
     /// An end that reads from one stream and writes to another, which may be the same.
     pub fn of(input: Pollable, output: Pollable) -> Self {
         let short_read_empties = input.short_read_empties();
-        Self { input, output, child: None, held: None, pump: None, short_read_empties, widened: false }
+        Self {
+            input,
+            output,
+            child: None,
+            held: None,
+            #[cfg(feature = "server")]
+            pump: None,
+            short_read_empties,
+            widened: false,
+        }
     }
 
     /// Our own standard input and output, for a server.
@@ -47,6 +63,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// When they have been taken already, or the system is out of descriptors or threads.
+    #[cfg(feature = "server")]
     pub fn own_stdio() -> io::Result<Self> {
         let OwnStdio { input, output, pump } = OwnStdio::take()?;
         Ok(Self { pump: Some(pump), ..Self::of(Pollable::new(input)?, Pollable::new(output)?) })
@@ -86,39 +103,45 @@ impl Endpoint {
 
     /// Closes it. A child is given the chance to exit by itself, then made to.
     pub(crate) fn end(self, ending: &Arc<Ending>, grace: Grace) {
-        let Self { input, output, child, pump, held, .. } = self;
+        let Self { input, output, child, held, .. } = self;
         // For a server that reads its standard input this is the sign to exit.
         drop((input, output));
         if let Some(child) = child {
             let held = held.unwrap_or_else(|| ending.hold());
             end_child(child, grace, ending, held);
         }
-        if let Some(pump) = pump.filter(OutputPump::is_running) {
-            // The process must not exit before its last words are written.
-            let held = ending.hold();
-            // Shared, because a thread that cannot be started does not give back what it was to get.
-            let pump = Arc::new(Mutex::new(Some((pump, held))));
-            let finish = |pump: &Mutex<Option<(OutputPump, Held)>>| {
-                let taken = pump.lock().unwrap_or_else(PoisonError::into_inner).take();
-                if let Some((pump, _held)) = taken {
-                    let _ = pump.finish_within(LAST_WORDS);
-                }
-            };
-            let taken = pump.clone();
-            let thread = std::thread::Builder::new().name("windlass-output".into());
-            if thread.spawn(move || finish(&taken)).is_err() {
-                finish(&pump);
-            }
+        #[cfg(feature = "server")]
+        if let Some(pump) = self.pump.filter(OutputPump::is_running) {
+            finish_output(pump, ending.hold());
         }
     }
 
     /// Leaves the child no time to exit by itself, once [`Ending::hurry`] is called.
+    #[cfg(feature = "client")]
     pub(crate) fn end_child(&mut self, ending: &Arc<Ending>, grace: Grace) {
         if let Some(child) = self.child.take() {
             // The end does not wait for the stream as well: whoever would close it may be what holds everything up.
             let held = self.held.take().unwrap_or_else(|| ending.hold());
             end_child(child, grace, ending, held);
         }
+    }
+}
+
+/// Writes our own last words, in the background: the process must not exit before.
+#[cfg(feature = "server")]
+fn finish_output(pump: OutputPump, held: Held) {
+    // Shared, because a thread that cannot be started does not give back what it was to get.
+    let pump = Arc::new(Mutex::new(Some((pump, held))));
+    let finish = |pump: &Mutex<Option<(OutputPump, Held)>>| {
+        let taken = pump.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((pump, _held)) = taken {
+            let _ = pump.finish_within(LAST_WORDS);
+        }
+    };
+    let taken = pump.clone();
+    let thread = std::thread::Builder::new().name("windlass-output".into());
+    if thread.spawn(move || finish(&taken)).is_err() {
+        finish(&pump);
     }
 }
 
@@ -145,7 +168,7 @@ pub enum Connector {
     /// It is connected already, and cannot be connected again.
     Connected(Option<Endpoint>),
     /// It is reached over HTTP.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     Http(Box<HttpTarget>),
     /// Call this.
     Custom(Box<dyn FnMut() -> io::Result<Endpoint> + Send>),
@@ -160,7 +183,7 @@ impl Connector {
             Self::Connected(endpoint) => endpoint
                 .take()
                 .ok_or_else(|| not_opened("the stream has ended, and there is no way to open another".into())),
-            #[cfg(feature = "http")]
+            #[cfg(all(feature = "client", feature = "http"))]
             Self::Http(target) => {
                 let url = target.url();
                 Err(not_opened(format!(
@@ -178,7 +201,7 @@ impl fmt::Debug for Connector {
         match self {
             Self::Command(command) => f.debug_tuple("Command").field(command).finish(),
             Self::Connected(endpoint) => f.debug_tuple("Connected").field(endpoint).finish(),
-            #[cfg(feature = "http")]
+            #[cfg(all(feature = "client", feature = "http"))]
             Self::Http(target) => f.debug_tuple("Http").field(target).finish(),
             Self::Custom(_) => f.write_str("Custom(..)"),
         }
@@ -191,7 +214,7 @@ impl From<Command> for Connector {
     }
 }
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "client", feature = "http"))]
 impl From<HttpTarget> for Connector {
     fn from(target: HttpTarget) -> Self {
         Self::Http(Box::new(target))

@@ -9,16 +9,20 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::task::Waker;
 
+#[cfg(all(feature = "client", feature = "http"))]
+use windlass::Target;
 #[cfg(feature = "http")]
+use windlass::earliest;
+#[cfg(all(feature = "client", feature = "http"))]
 use windlass::link::http::{HttpClient, HttpExchanges};
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, Output};
-#[cfg(feature = "http")]
-use windlass::{Target, earliest};
 
 use crate::drive::endpoint::{Connector, Endpoint, stderr_of};
 use crate::io::Pollable;
+#[cfg(all(feature = "client", feature = "http"))]
+use crate::net::{Carriage, HttpTarget};
 #[cfg(feature = "http")]
-use crate::net::{Carriage, DialOptions, HttpTarget, Readiness, Wake, Wires};
+use crate::net::{Readiness, Wake, Wires};
 use crate::wait::Ending;
 use crate::{Clock, Grace, StderrTail};
 
@@ -64,7 +68,7 @@ pub struct Hub<M> {
     #[cfg(feature = "http")]
     pub(crate) wires: Option<Wires>,
     /// Who makes its requests, if it is not we.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     carriage: Option<Carriage<M>>,
     wish: Option<Wish>,
     finished: bool,
@@ -117,11 +121,11 @@ const LAST_DEADLINES: usize = 64;
 enum Wish {
     Open(ConnId),
     /// It speaks HTTP, and its driver does not.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     Refuse(ConnId),
     Close(ConnId),
     /// A request of HTTP, made by whoever makes them.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     Ask(ConnId),
     Nothing {
         until: Option<Instant>,
@@ -141,7 +145,7 @@ impl<M: Machine> Hub<M> {
             ending: Arc::new(Ending::default()),
             #[cfg(feature = "http")]
             wires: None,
-            #[cfg(feature = "http")]
+            #[cfg(all(feature = "client", feature = "http"))]
             carriage: None,
             wish: None,
             finished: false,
@@ -149,7 +153,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// A hub of a client over HTTP, whoever makes its requests. `wake` makes the driver look again.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "client", feature = "http"))]
     pub(crate) fn over_http<T>(
         machine: HttpClient<T>,
         target: HttpTarget,
@@ -164,15 +168,15 @@ impl<M: Machine> Hub<M> {
         let machine = if carriage.is_some() { machine.delegating() } else { machine };
         let mut hub = Self::new(machine.into(), clock, Connector::Connected(None), grace);
         hub.carriage = carriage;
-        hub.wires = Some(Wires::new(target.dial, clock, wake.clone()));
+        hub.wires = Some(Wires::dialled_by(target.dial, clock, wake.clone()));
         hub
     }
 
     /// A hub of a server over HTTP.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "server", feature = "http"))]
     pub(crate) fn serving_http(machine: M, clock: Clock, wake: Wake) -> Self {
         let mut hub = Self::new(machine, clock, Connector::Connected(None), Grace::default());
-        hub.wires = Some(Wires::new(DialOptions::new(), clock, wake));
+        hub.wires = Some(Wires::new(clock, wake));
         hub
     }
 
@@ -184,7 +188,7 @@ impl<M: Machine> Hub<M> {
             }
             match self.wish.take() {
                 Some(Wish::Open(conn)) => self.open(conn),
-                #[cfg(feature = "http")]
+                #[cfg(all(feature = "client", feature = "http"))]
                 Some(Wish::Refuse(conn)) => {
                     let why = "this machine speaks HTTP, and was given a single stream to speak on; \
                                in a mio loop of your own, make its source with `Source::http_client`";
@@ -229,7 +233,7 @@ impl<M: Machine> Hub<M> {
                     program.take(event, actions);
                     continue;
                 }
-                #[cfg(feature = "http")]
+                #[cfg(all(feature = "client", feature = "http"))]
                 Output::Open { conn, target: Target::Http(target) } => match &mut self.wires {
                     Some(wires) => {
                         wires.open(conn, target);
@@ -237,7 +241,7 @@ impl<M: Machine> Hub<M> {
                     }
                     None => Wish::Refuse(conn),
                 },
-                #[cfg(feature = "http")]
+                #[cfg(all(feature = "client", feature = "http"))]
                 Output::Open { conn, target: Target::Exchange } => Wish::Ask(conn),
                 Output::Open { conn, .. } => Wish::Open(conn),
                 Output::Close(conn) => Wish::Close(conn),
@@ -253,23 +257,25 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Does what needs no stream of ours to be opened or closed. Gives back what does, and when there is nothing to do.
-    #[cfg(feature = "http")]
     fn fulfil(&mut self, wish: Wish) -> Result<(), Wish> {
-        match (&mut self.carriage, &mut self.wires, wish) {
-            (Some(carriage), _, Wish::Ask(conn)) => carriage.start(&self.machine, conn),
-            (Some(carriage), _, Wish::Close(conn)) => carriage.abort(conn),
-            (None, Some(wires), Wish::Close(conn)) => wires.close(conn),
-            (Some(carriage), _, Wish::Nothing { until }) => {
-                let again = carriage.advance(&mut self.machine, self.clock.now());
-                return again.map_err(|again| Wish::Nothing { until: earliest(until, again) });
+        #[cfg(all(feature = "client", feature = "http"))]
+        if let Some(carriage) = &mut self.carriage {
+            match wish {
+                Wish::Ask(conn) => carriage.start(&self.machine, conn),
+                Wish::Close(conn) => carriage.abort(conn),
+                Wish::Nothing { until } => {
+                    let again = carriage.advance(&mut self.machine, self.clock.now());
+                    return again.map_err(|again| Wish::Nothing { until: earliest(until, again) });
+                }
+                wish => return Err(wish),
             }
-            (_, _, wish) => return Err(wish),
+            return Ok(());
         }
-        Ok(())
-    }
-
-    #[cfg(not(feature = "http"))]
-    fn fulfil(&mut self, wish: Wish) -> Result<(), Wish> {
+        #[cfg(feature = "http")]
+        if let (Some(wires), Wish::Close(conn)) = (&mut self.wires, &wish) {
+            wires.close(*conn);
+            return Ok(());
+        }
         Err(wish)
     }
 
@@ -335,6 +341,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Leaves the child at the other end no time to exit by itself, once [`Ending::hurry`] is called.
+    #[cfg(feature = "client")]
     pub(crate) fn kill(&mut self) {
         if let Some((_, endpoint)) = &mut self.stream {
             endpoint.end_child(&self.ending, self.grace);
@@ -514,6 +521,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// How long a child is given to exit at each step of its shutdown.
+    #[cfg(feature = "client")]
     pub(crate) fn grace(&self) -> Grace {
         self.grace
     }

@@ -52,8 +52,10 @@ pub(crate) enum Manners {
     /// In a crowd the driver is woken, once, and writes for all. Where it runs among the callers that costs little.
     LeaveCrowdsToDriver,
     /// Callers write themselves whenever the driver waits.
+    #[cfg(feature = "client")]
     WriteUnlessDriverWorks,
     /// Callers always write themselves: the driver may be at work for a while.
+    #[cfg(feature = "server")]
     AlwaysWrite,
 }
 
@@ -109,6 +111,7 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
     pub(crate) fn changed(&mut self, program: &P) -> bool {
         let Attention::Waiting { until } = self.driver else {
             match self.manners {
+                #[cfg(feature = "server")]
                 // Not only to write: a machine that has too much to write has to notice.
                 Manners::AlwaysWrite => _ = self.hub.look(program, &mut self.left),
                 _ => self.changed_before_turn(),

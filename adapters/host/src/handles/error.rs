@@ -1,9 +1,10 @@
-//! What the handles of all adapters fail with.
+//! What calls on the handles of all adapters fail with.
 
 use std::fmt;
 
+#[cfg(feature = "client")]
 use windlass::client::PageError;
-use windlass::{CallError, CloseReason, RpcError, SendError};
+use windlass::{CallError, RpcError, SendError};
 
 /// Why a call on a handle has no result.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,7 @@ pub enum Error {
     /// The call was not even sent.
     NotSent(SendError),
     /// A listing was given up.
+    #[cfg(feature = "client")]
     Pages(PageError),
 }
 
@@ -32,6 +34,7 @@ impl fmt::Display for Error {
         match self {
             Self::Call(error) => error.fmt(f),
             Self::NotSent(error) => error.fmt(f),
+            #[cfg(feature = "client")]
             Self::Pages(error) => error.fmt(f),
         }
     }
@@ -51,76 +54,9 @@ impl From<SendError> for Error {
     }
 }
 
+#[cfg(feature = "client")]
 impl From<PageError> for Error {
     fn from(error: PageError) -> Self {
         Self::Pages(error)
-    }
-}
-
-/// Why a client could not be connected.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ConnectError {
-    /// What ended the attempt.
-    pub reason: CloseReason,
-    /// The last lines that the server wrote to its standard error.
-    pub stderr: Vec<String>,
-}
-
-impl ConnectError {
-    pub(crate) fn new(reason: CloseReason, stderr: Vec<String>) -> Self {
-        Self { reason, stderr }
-    }
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)?;
-        if !self.stderr.is_empty() {
-            write!(f, "; the server's last words on standard error were:")?;
-            for line in &self.stderr {
-                write!(f, "\n  {line}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ConnectError {}
-
-/// Why a server stopped, other than because its client was done.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The stream could not be had, or the runtime failed.
-    Io(std::io::Error),
-    /// The connection ended badly.
-    Closed(CloseReason),
-}
-
-impl ServeError {
-    /// What a server returns for the end of its connection.
-    pub(crate) fn from_close(reason: CloseReason) -> Result<(), Self> {
-        match reason {
-            CloseReason::Requested | CloseReason::PeerClosed => Ok(()),
-            reason => Err(Self::Closed(reason)),
-        }
-    }
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "the server's stream failed: {error}"),
-            Self::Closed(reason) => reason.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ServeError {}
-
-impl From<std::io::Error> for ServeError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Io(error)
     }
 }

@@ -7,27 +7,35 @@
 //! | `canceller`, `closer` | giving up calls, and connections, from elsewhere |
 //! | `challenge` | a server that wants other credentials |
 //! | `server` | what becomes of a server's events; its handles, and what handlers work with (`context`) |
-//! | `error` | what all of them fail with |
+//! | `error` | what calls fail with |
 
+#[cfg(feature = "client")]
 pub(crate) mod canceller;
-#[cfg(feature = "http")]
+#[cfg(all(feature = "client", feature = "http"))]
 pub(crate) mod challenge;
+#[cfg(feature = "client")]
 pub(crate) mod client;
+#[cfg(feature = "client")]
 pub(crate) mod closer;
 pub(crate) mod completion;
 pub(crate) mod error;
+#[cfg(feature = "server")]
 pub(crate) mod server;
 
 /// Clients and servers for plain threads and for mio, and how an adapter waits.
 pub mod sync {
+    #[cfg(feature = "client")]
     pub use super::client::sync::{Client, ClientBuilder, Subscription};
+    #[cfg(feature = "server")]
     pub use super::server::sync::{Server, ServerBuilder};
     pub use crate::drive::sync::*;
 }
 
 /// Clients and servers for runtimes with futures, and how an adapter waits.
 pub mod asynchronous {
+    #[cfg(feature = "client")]
     pub use super::client::asynchronous::{Client, ClientBuilder, Subscription};
+    #[cfg(feature = "server")]
     pub use super::server::asynchronous::{Server, ServerBuilder};
     pub use crate::drive::asynchronous::*;
 }

@@ -20,9 +20,9 @@ use std::net::SocketAddr;
 #[cfg(feature = "http")]
 use std::path::PathBuf;
 
-#[cfg(all(unix, feature = "http"))]
+#[cfg(all(unix, feature = "server", feature = "http"))]
 pub(crate) use unix::Listener;
-#[cfg(all(unix, feature = "http", test))]
+#[cfg(all(unix, feature = "server", feature = "http", test))]
 pub(crate) use unix::listen;
 #[cfg(unix)]
 pub use unix::{Bell, Pollable, Poller, Rung};
@@ -60,6 +60,7 @@ impl From<Direction> for Ready {
 
 /// Where a socket can lead.
 #[cfg(feature = "http")]
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers only try whether a Unix socket answers"))]
 pub(crate) enum Remote {
     Internet(SocketAddr),
     Unix(PathBuf),
@@ -67,6 +68,7 @@ pub(crate) enum Remote {
 
 /// How far a connection has got at once.
 #[cfg(feature = "http")]
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers only try whether a Unix socket answers"))]
 pub(crate) enum Connect {
     Begun(Pollable),
     Done(Pollable),

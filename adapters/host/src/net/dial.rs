@@ -3,15 +3,11 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::proxy::ProxySettings;
 #[cfg(feature = "tls")]
 use super::tls::TlsOptions;
-
-/// What is called, from any thread, when something has changed that no readiness tells of.
-pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// How connections to HTTP servers are made: whom to trust, through which proxy, how long to try.
 ///

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use windlass::{Instant, earliest};
 
-use super::dial::{Authority, Wake, known_addresses};
+use super::Wake;
+use super::dial::{Authority, known_addresses};
 use super::lookup::Lookup;
 use crate::io::{Connect, Pollable, Remote};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::dial::Wake;
+use super::Wake;
 
 /// Lookups at a time. A name that does not resolve holds its thread for the resolver's own timeout, up to half a
 /// minute; beyond this number others wait for their turn.

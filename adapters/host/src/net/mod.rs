@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `wire` | `Wire`: one connection, from its first packet to its last; all stages and the steps between them |
 //! | `wires` | `Wires`: all connections of a machine |
+//! | `approach` | `Approach`: the way to a server, all its stages and the steps between them |
 //! | `socket` | `Socket`: a socket that never blocks |
 //! | `target` | [`HttpTarget`]: where a client finds its server |
 //! | `carrier` | [`Carrier`]: another HTTP library, in place of connections of ours |
@@ -17,44 +18,77 @@
 //! | `session` | `Session`: a TLS session between a socket and a machine |
 //! | `stream` | `Stream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
+//! | `without_client`, `without_server` | what takes the place of a role that is left out |
 //!
 //! Nothing here knows a protocol but `tunnel`, and nothing but `lookup` starts a thread.
 
+#[cfg(feature = "client")]
+mod approach;
+#[cfg(feature = "client")]
 mod carrier;
+#[cfg(feature = "client")]
 mod dial;
+#[cfg(feature = "client")]
 mod dialing;
+#[cfg(feature = "server")]
 mod listen;
+#[cfg(feature = "client")]
 mod lookup;
+#[cfg(feature = "client")]
 mod proxy;
 #[cfg(feature = "tls")]
 mod session;
 mod socket;
 mod stream;
+#[cfg(feature = "client")]
 mod target;
-#[cfg(test)]
+#[cfg(all(test, feature = "client", feature = "server"))]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
-#[cfg(not(feature = "tls"))]
+#[cfg(all(feature = "server", not(feature = "tls")))]
 mod tls {
     /// Nobody can have one without the feature `tls`.
     #[derive(Debug)]
     pub(crate) enum ServerTls {}
 }
-#[cfg(feature = "tls")]
+#[cfg(all(feature = "client", feature = "tls"))]
 mod trust;
+#[cfg(feature = "client")]
 mod tunnel;
 mod wire;
 mod wires;
+#[cfg(not(feature = "client"))]
+mod without_client;
+#[cfg(not(feature = "server"))]
+mod without_server;
 
+use std::sync::Arc;
+
+#[cfg(feature = "client")]
 pub(crate) use carrier::Carriage;
+#[cfg(feature = "client")]
 pub use carrier::{Carried, Carrier};
+#[cfg(feature = "client")]
 pub use dial::DialOptions;
-pub(crate) use dial::{Address, Wake};
+#[cfg(feature = "server")]
 pub use listen::HttpListener;
+#[cfg(feature = "client")]
 pub use proxy::{InvalidProxy, ProxySettings};
+#[cfg(feature = "client")]
 pub use target::HttpTarget;
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use tls::ServerTls;
 #[cfg(feature = "tls")]
-pub use tls::{ServerTls, TlsError, TlsOptions};
+pub use tls::TlsError;
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use tls::TlsOptions;
 pub(crate) use wire::{Readiness, Wire};
 pub(crate) use wires::Wires;
+#[cfg(not(feature = "client"))]
+use without_client as approach;
+#[cfg(not(feature = "server"))]
+pub(crate) use without_server::HttpListener;
+
+/// What is called, from any thread, when something has changed that no readiness tells of.
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;

@@ -4,8 +4,11 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
+use rustls::Connection;
+#[cfg(feature = "client")]
+use rustls::{ClientConfig, ClientConnection, pki_types::ServerName};
+#[cfg(feature = "server")]
+use rustls::{ServerConfig, ServerConnection};
 
 use super::socket::{Socket, is_gone};
 use super::tls::describe;
@@ -43,6 +46,7 @@ pub(super) enum Taken {
 
 impl Session {
     /// Towards a server that has to prove that it is `host`.
+    #[cfg(feature = "client")]
     pub(super) fn client(config: Arc<ClientConfig>, host: &str) -> Result<Self, String> {
         let name = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|_| "TLS: this cannot be the name of a server".to_owned())?;
@@ -51,6 +55,7 @@ impl Session {
     }
 
     /// Towards a client.
+    #[cfg(feature = "server")]
     pub(super) fn server(config: Arc<ServerConfig>) -> Result<Self, String> {
         Ok(Self::new(ServerConnection::new(config).map_err(|error| describe(&error))?.into()))
     }

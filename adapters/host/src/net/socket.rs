@@ -37,6 +37,7 @@ impl Socket {
     }
 
     /// Bytes that were read too early are the next to be read.
+    #[cfg(feature = "client")]
     pub(super) fn put_back(&mut self, bytes: &[u8]) {
         self.early.splice(..0, bytes.iter().copied());
     }

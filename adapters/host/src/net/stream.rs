@@ -4,10 +4,12 @@ use std::io;
 
 use windlass::{ConnId, Machine};
 
+#[cfg(feature = "client")]
 use super::dial::{Address, DialOptions};
 #[cfg(feature = "tls")]
 use super::session::{Session, Taken};
 use super::socket::Socket;
+#[cfg(feature = "server")]
 use super::tls::ServerTls;
 use super::wire::Readiness;
 
@@ -28,7 +30,7 @@ pub(super) enum Received {
 
 impl Stream {
     /// What goes between the machine and a socket that leads to the server.
-    #[cfg(feature = "tls")]
+    #[cfg(all(feature = "client", feature = "tls"))]
     pub(super) fn dialled(socket: Socket, address: &Address, options: &DialOptions) -> Result<Self, String> {
         let session = match address.tls {
             false => None,
@@ -40,7 +42,7 @@ impl Stream {
         Ok(Self { socket, session })
     }
 
-    #[cfg(not(feature = "tls"))]
+    #[cfg(all(feature = "client", not(feature = "tls")))]
     pub(super) fn dialled(socket: Socket, address: &Address, _: &DialOptions) -> Result<Self, String> {
         match address.tls {
             false => Ok(Self { socket }),
@@ -49,7 +51,7 @@ impl Stream {
     }
 
     /// What goes between the machine and a socket that a client has reached.
-    #[cfg(feature = "tls")]
+    #[cfg(all(feature = "server", feature = "tls"))]
     pub(super) fn accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Self, String> {
         let session = match tls {
             None => None,
@@ -58,7 +60,7 @@ impl Stream {
         Ok(Self { socket, session })
     }
 
-    #[cfg(not(feature = "tls"))]
+    #[cfg(all(feature = "server", not(feature = "tls")))]
     pub(super) fn accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Self, String> {
         match tls {
             None => Ok(Self { socket }),

@@ -1,8 +1,8 @@
 //! One network connection, moved by whoever can wait for a socket. All its stages, and all steps between them, are in
-//! this file:
+//! this file, but for those on the way to a server, which are in `approach`:
 //!
 //! ```text
-//!   dial ──▶ Dialing ──▶ Tunnelling (a proxy) ──▶ Open ──▶ Closing (what the peer still sends is dropped) ──▶ Over
+//!   dial ──▶ Approaching (perhaps by a proxy) ──▶ Open ──▶ Closing (what the peer still sends is dropped) ──▶ Over
 //!   accepted ─────────────────────────────────────▲ │                                                       ▲
 //!                            (a TLS handshake first) └── any failure, which the machine is told ─────────────┘
 //! ```
@@ -19,18 +19,23 @@
 
 use std::io;
 use std::net::IpAddr;
+#[cfg(feature = "client")]
 use std::sync::Arc;
 use std::time::Duration;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, earliest};
 
-use super::dial::{Address, DialOptions, Wake};
-use super::dialing::{Dialed, Dialing, Preparation};
-use super::proxy::Proxy;
-use super::socket::{Socket, is_gone};
+#[cfg(feature = "client")]
+use super::Wake;
+use super::approach::{Approach, Dialled, Step};
+#[cfg(feature = "client")]
+use super::dial::{Address, DialOptions};
+#[cfg(feature = "server")]
+use super::socket::Socket;
+use super::socket::is_gone;
 use super::stream::{Received, Stream};
+#[cfg(feature = "server")]
 use super::tls::ServerTls;
-use super::tunnel::{Dug, Tunnel};
 use crate::Clock;
 use crate::io::Pollable;
 
@@ -56,20 +61,14 @@ pub(crate) struct Wire {
 }
 
 enum Stage {
-    Dialing(Box<Dialing>),
-    Tunnelling(Socket, Box<Tunnel>),
+    #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers dial nobody"))]
+    Approaching(Box<Approach>),
     Open(Stream),
-    Closing { stream: Stream, until: Instant },
+    Closing {
+        stream: Stream,
+        until: Instant,
+    },
     Over,
-}
-
-/// What a connection of our own is for.
-struct Dialled {
-    address: Address,
-    options: Arc<DialOptions>,
-    proxy: Option<Proxy>,
-    /// When it has to be open.
-    deadline: Instant,
 }
 
 /// Which readiness of the socket to wait for.
@@ -93,23 +92,11 @@ impl Readiness {
 impl Wire {
     /// Begins to connect. Call [`advance`](Self::advance) at once: nothing is done before. `wake` is called, from any
     /// thread, when [`advance`](Self::advance) is to be.
+    #[cfg(feature = "client")]
     pub(crate) fn dial(address: Address, options: &Arc<DialOptions>, clock: Clock, wake: Wake) -> Self {
-        let deadline = clock.now() + options.connect_timeout;
-        let proxy = match options.unix_socket {
-            None => options.proxy.for_address(&address),
-            Some(_) => None,
-        };
-        let preparation = preparation(&address, options);
-        let dialing = match (&options.unix_socket, proxy) {
-            (Some(path), _) => Dialing::unix(path.clone()),
-            (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
-            (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, preparation, wake),
-            (None, None) => Dialing::host(address.bare_host(), address.port, preparation, wake),
-        };
-        let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
-        let dialled = Dialled { address, options: options.clone(), proxy, deadline };
+        let (approach, dialled) = Approach::begin(address, options, clock.now(), wake);
         Self {
-            stage: Stage::Dialing(Box::new(dialing)),
+            stage: Stage::Approaching(Box::new(approach)),
             dialled: Some(Box::new(dialled)),
             client: None,
             read_over: false,
@@ -122,6 +109,7 @@ impl Wire {
     /// # Errors
     ///
     /// When it cannot be secured.
+    #[cfg(feature = "server")]
     pub(crate) fn accepted(stream: Pollable, client: Option<IpAddr>, tls: Option<&ServerTls>) -> io::Result<Self> {
         let stream = Stream::accepted(Socket::new(stream), tls).map_err(io::Error::other)?;
         Ok(Self { stage: Stage::Open(stream), dialled: None, client, read_over: false, write_over: false })
@@ -135,8 +123,7 @@ impl Wire {
     /// What to wait for. There is nothing while a name is being looked up, nor when all is over.
     pub(crate) fn socket(&self) -> Option<&Pollable> {
         match &self.stage {
-            Stage::Dialing(dialing) => dialing.pollable(),
-            Stage::Tunnelling(socket, _) => Some(socket.pollable()),
+            Stage::Approaching(approach) => approach.pollable(),
             Stage::Open(stream) | Stage::Closing { stream, .. } => Some(stream.socket.pollable()),
             Stage::Over => None,
         }
@@ -145,10 +132,7 @@ impl Wire {
     /// Which readiness matters now, given whether the machine takes bytes and whether it has some.
     pub(crate) fn interest(&self, reads: bool, writes: bool) -> Readiness {
         match &self.stage {
-            Stage::Dialing(_) => Readiness { write: true, ..Readiness::default() },
-            Stage::Tunnelling(_, tunnel) => {
-                Readiness { read: !tunnel.wants_write(), write: tunnel.wants_write(), now: false }
-            }
+            Stage::Approaching(approach) => approach.interest(),
             Stage::Open(stream) => stream.interest(reads && !self.read_over, writes),
             Stage::Closing { .. } => Readiness { read: true, ..Readiness::default() },
             Stage::Over => Readiness::default(),
@@ -158,11 +142,11 @@ impl Wire {
     /// When to call [`advance`](Self::advance), at the latest.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match &self.stage {
-            Stage::Dialing(dialing) => earliest(self.open_until(), dialing.deadline()),
+            Stage::Approaching(approach) => earliest(self.open_until(), approach.deadline()),
             Stage::Closing { until, .. } => Some(*until),
             Stage::Over => None,
             Stage::Open(stream) if !stream.is_handshaking() => None,
-            Stage::Tunnelling(..) | Stage::Open(_) => self.open_until(),
+            Stage::Open(_) => self.open_until(),
         }
     }
 
@@ -173,7 +157,7 @@ impl Wire {
 
     /// Whether it is being looked up or connected to.
     pub(crate) fn is_dialing(&self) -> bool {
-        matches!(self.stage, Stage::Dialing(_))
+        matches!(&self.stage, Stage::Approaching(approach) if approach.is_dialing())
     }
 
     /// Whether there is nothing left to do.
@@ -182,7 +166,7 @@ impl Wire {
     }
 
     fn open_until(&self) -> Option<Instant> {
-        self.dialled.as_ref().map(|dialled| dialled.deadline)
+        self.dialled.as_ref().map(|dialled| dialled.deadline())
     }
 
     /// Looks after what no readiness tells of: names that were found, times that have come. Calling it more often is
@@ -197,11 +181,11 @@ impl Wire {
                 let why = self.lateness();
                 self.not_opened(machine, conn, why, now);
             }
-            Stage::Dialing(_) => {
+            _ if self.is_dialing() => {
                 // What could not be written now is asked for by the interest.
                 let _ = self.write(machine, conn, clock);
             }
-            Stage::Tunnelling(..) | Stage::Open(_) => {}
+            Stage::Approaching(_) | Stage::Open(_) => {}
         }
     }
 
@@ -212,15 +196,15 @@ impl Wire {
     ///
     /// `WouldBlock` when the socket has nothing. That is the only error.
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
-        if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
-            match tunnel.read(socket)? {
-                Ok(Dug::Waiting) => {}
-                Ok(Dug::Through) => {
-                    self.through(machine, conn, clock.now());
+        if let (Stage::Approaching(approach), Some(dialled)) = (&mut self.stage, &self.dialled) {
+            match approach.read(dialled)? {
+                Step::OnTheWay => {}
+                Step::Reached(stream) => {
+                    self.stage = Stage::Open(stream);
                     // What waited for the proxy goes now.
                     let _ = self.write_open(machine, conn, clock);
                 }
-                Err(why) => self.not_opened(machine, conn, why, clock.now()),
+                Step::Failed(why) => self.not_opened(machine, conn, why, clock.now()),
             }
             return Ok(false);
         }
@@ -232,9 +216,7 @@ impl Wire {
                 }
                 Ok(false)
             }
-            // There is nothing to read before there is a connection; whoever asks has to wait.
-            Stage::Dialing(_) | Stage::Tunnelling(..) => Err(io::ErrorKind::WouldBlock.into()),
-            Stage::Over => Ok(false),
+            Stage::Approaching(_) | Stage::Over => Ok(false),
         }
     }
 
@@ -245,27 +227,17 @@ impl Wire {
     ///
     /// `WouldBlock` when that is not all. That is the only error.
     pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
-        if let Stage::Dialing(dialing) = &mut self.stage {
+        if let (Stage::Approaching(approach), Some(dialled)) = (&mut self.stage, &self.dialled) {
             let now = clock.now();
-            match dialing.advance(now) {
-                Dialed::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
-                Dialed::Moved => return Ok(()),
-                Dialed::Connected(stream) => self.connected(Socket::new(stream), machine, conn, now),
-                Dialed::Failed(why) => {
-                    let why = self.through_what(why);
-                    self.not_opened(machine, conn, why, now);
-                }
+            match approach.write(dialled, now)? {
+                Step::OnTheWay => return Ok(()),
+                Step::Reached(stream) => self.stage = Stage::Open(stream),
+                Step::Failed(why) => self.not_opened(machine, conn, why, now),
             }
         }
         match &mut self.stage {
-            Stage::Tunnelling(socket, tunnel) => {
-                if let Err(why) = tunnel.write(socket)? {
-                    self.not_opened(machine, conn, why, clock.now());
-                }
-                Ok(())
-            }
             Stage::Open(_) => self.write_open(machine, conn, clock),
-            Stage::Dialing(_) | Stage::Closing { .. } | Stage::Over => Ok(()),
+            Stage::Approaching(_) | Stage::Closing { .. } | Stage::Over => Ok(()),
         }
     }
 
@@ -289,38 +261,6 @@ impl Wire {
     pub(crate) fn close_at_once(&mut self) {
         if self.is_closing() {
             self.stage = Stage::Over;
-        }
-    }
-
-    /// The socket is connected, to the server or to a proxy.
-    fn connected<M: Machine>(&mut self, socket: Socket, machine: &mut M, conn: ConnId, now: Instant) {
-        let tunnel = self.dialled.as_ref().and_then(|dialled| {
-            let proxy = dialled.proxy.as_ref()?;
-            Some(Tunnel::new(proxy, &dialled.address))
-        });
-        match tunnel {
-            None => self.reached(socket, machine, conn, now),
-            Some(Ok(tunnel)) => self.stage = Stage::Tunnelling(socket, Box::new(tunnel)),
-            Some(Err(why)) => self.not_opened(machine, conn, why, now),
-        }
-    }
-
-    /// The proxy has let us through.
-    fn through<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
-        if let Stage::Tunnelling(socket, _) = std::mem::replace(&mut self.stage, Stage::Over) {
-            self.reached(socket, machine, conn, now);
-        }
-    }
-
-    /// The server is at the other end.
-    fn reached<M: Machine>(&mut self, socket: Socket, machine: &mut M, conn: ConnId, now: Instant) {
-        let Some(dialled) = &self.dialled else { return };
-        match Stream::dialled(socket, &dialled.address, &dialled.options) {
-            Ok(stream) => self.stage = Stage::Open(stream),
-            Err(why) => {
-                let why = format!("{}: {why}", dialled.address);
-                self.not_opened(machine, conn, why, now);
-            }
         }
     }
 
@@ -448,31 +388,18 @@ impl Wire {
     /// Names the server in a message, where there is one to name.
     fn about_whom(&self, why: String) -> String {
         match &self.dialled {
-            Some(dialled) => format!("{}: {why}", dialled.address),
+            Some(dialled) => dialled.about(&why),
             None => why,
-        }
-    }
-
-    /// Names the server in a message that names the proxy.
-    fn through_what(&self, why: String) -> String {
-        match &self.dialled {
-            Some(dialled) if dialled.proxy.is_some() => format!("{}: through the proxy {why}", dialled.address),
-            Some(dialled) if dialled.options.unix_socket.is_some() => {
-                format!("{}: through the Unix socket {why}", dialled.address)
-            }
-            _ => why,
         }
     }
 
     /// Why it took too long.
     fn lateness(&self) -> String {
         let Some(dialled) = &self.dialled else { return String::new() };
-        let progress = match &self.stage {
-            Stage::Dialing(dialing) => dialing.progress().to_owned(),
-            Stage::Tunnelling(_, tunnel) => tunnel.progress(),
-            _ => "the TLS handshake was not finished".to_owned(),
-        };
-        format!("{}: {progress} within {:?}", dialled.address, dialled.options.connect_timeout)
+        match &self.stage {
+            Stage::Approaching(approach) => dialled.late(&approach.progress()),
+            _ => dialled.late("the TLS handshake was not finished"),
+        }
     }
 }
 
@@ -483,20 +410,4 @@ impl Drop for Wire {
             stream.say_goodbye();
         }
     }
-}
-
-/// What takes time before an address can be used: reading whom to trust.
-#[cfg(feature = "tls")]
-fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparation> {
-    if !address.tls || options.tls.is_loaded() {
-        return None;
-    }
-    let tls = options.tls.clone();
-    // What goes wrong is told when the connection is to be secured.
-    Some(Box::new(move || drop(tls.client_config())))
-}
-
-#[cfg(not(feature = "tls"))]
-fn preparation(_: &Address, _: &Arc<DialOptions>) -> Option<Preparation> {
-    None
 }

@@ -2,18 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
+#[cfg(feature = "client")]
 use std::sync::Arc;
 use std::task::Waker;
 
-use windlass::{ConnId, HttpTarget, Instant, Machine};
+#[cfg(feature = "client")]
+use windlass::HttpTarget;
+use windlass::{ConnId, Instant, Machine};
 
-use super::{Address, DialOptions, Readiness, Wake, Wire};
+#[cfg(feature = "client")]
+use super::dial::{Address, DialOptions};
+use super::{Readiness, Wake, Wire};
 use crate::Clock;
 use crate::drive::Reading;
 use crate::io::Pollable;
 
 /// The connections of a machine, and what their driver has to know of them.
 pub(crate) struct Wires {
+    #[cfg(feature = "client")]
     options: Arc<DialOptions>,
     clock: Clock,
     /// Makes the driver look again.
@@ -44,13 +50,28 @@ impl Wires {
     /// connect, are refused and stay would take up all descriptors. Beyond it the oldest are closed at once.
     pub(crate) const LINGERING: usize = 256;
 
-    pub(crate) fn new(options: DialOptions, clock: Clock, wake: Wake) -> Self {
-        let (wires, dialing, timed) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let (unwatched, closing) = (Vec::new(), VecDeque::new());
-        Self { options: Arc::new(options), clock, wake, wires, unwatched, dialing, timed, closing }
+    pub(crate) fn new(clock: Clock, wake: Wake) -> Self {
+        Self {
+            #[cfg(feature = "client")]
+            options: Arc::default(),
+            clock,
+            wake,
+            wires: BTreeMap::new(),
+            unwatched: Vec::new(),
+            dialing: BTreeSet::new(),
+            timed: BTreeSet::new(),
+            closing: VecDeque::new(),
+        }
+    }
+
+    /// Those of a machine that has them opened.
+    #[cfg(feature = "client")]
+    pub(crate) fn dialled_by(options: DialOptions, clock: Clock, wake: Wake) -> Self {
+        Self { options: Arc::new(options), ..Self::new(clock, wake) }
     }
 
     /// Begins to connect.
+    #[cfg(feature = "client")]
     pub(crate) fn open(&mut self, conn: ConnId, target: HttpTarget) {
         let address = Address { host: target.host, port: target.port, tls: target.tls };
         let wire = Wire::dial(address, &self.options, self.clock, self.wake.clone());
@@ -218,7 +239,7 @@ impl Wires {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "client", feature = "server"))]
 mod tests {
     use std::net::TcpStream;
 
@@ -238,7 +259,7 @@ mod tests {
         let config = ServerConfig::new(Implementation::new("test", "1"));
         let mut machine: HttpServer<(), ()> =
             HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), clock.now());
-        let mut wires = Wires::new(DialOptions::new(), clock, Arc::new(|| {}));
+        let mut wires = Wires::new(clock, Arc::new(|| {}));
         let listener = HttpListener::bind("127.0.0.1:0").unwrap();
         let mut staying = Vec::new();
         for _ in 0..Wires::LINGERING + 50 {

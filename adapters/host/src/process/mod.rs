@@ -18,7 +18,7 @@ pub mod child;
 pub mod command;
 pub mod environment;
 pub mod ladder;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "server"))]
 pub mod own_stdio;
 mod process_tree;
 pub mod spawn_error;

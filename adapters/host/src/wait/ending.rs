@@ -1,12 +1,13 @@
 //! Waiting until what was opened is really gone: a child reaped, the last output written, a listener closed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Waiters;
 
 /// How long whoever hurries waits for what was killed: a little longer than those who watch it die do.
+#[cfg(feature = "client")]
 const HURRY: Duration = Duration::from_secs(6);
 
 /// The end of streams and children, which takes its time in the background.
@@ -22,8 +23,9 @@ pub struct Ending {
 
 impl Ending {
     /// Takes all grace from children, those to come as well, and waits until nothing is left.
+    #[cfg(feature = "client")]
     pub(crate) fn hurry(&self) {
-        self.hurried.store(true, Ordering::Relaxed);
+        self.hurried.store(true, std::sync::atomic::Ordering::Relaxed);
         self.wait(HURRY);
     }
 

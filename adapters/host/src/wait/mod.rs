@@ -14,4 +14,6 @@ mod waiters;
 
 pub use ending::Ending;
 pub(crate) use ending::Held;
-pub(crate) use waiters::{Closure, Place, WaitClosed, Waiters};
+#[cfg(feature = "client")]
+pub(crate) use waiters::Place;
+pub(crate) use waiters::{Closure, WaitClosed, Waiters};

@@ -30,6 +30,7 @@ pub(crate) fn of_this_thread() -> Waker {
 }
 
 /// Waits on this thread until `poll` is ready.
+#[cfg(feature = "server")]
 pub(crate) fn park_until<V>(poll: impl FnMut(&mut Context<'_>) -> Poll<V>) -> V {
     park_until_or(poll, None)
 }

@@ -78,6 +78,7 @@ impl Closure {
     }
 
     /// Those who wait for it.
+    #[cfg(feature = "client")]
     pub(crate) fn waiters(&self) -> &Waiters {
         &self.waiters
     }

@@ -198,6 +198,7 @@ impl ResponseDecoder {
     }
 
     /// Whether there were interim responses before the one that was the last to begin.
+    #[cfg(feature = "client")]
     pub(crate) fn had_interim_responses(&self) -> bool {
         self.interim_responses > 0
     }

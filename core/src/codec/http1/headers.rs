@@ -49,6 +49,7 @@ impl Headers {
     }
 
     /// Bytes of all names and values.
+    #[cfg(feature = "client")]
     pub(crate) fn text_bytes(&self) -> usize {
         self.text.len()
     }

@@ -213,6 +213,7 @@ impl<'a> Value<'a> {
     }
 
     /// The value as text.
+    #[cfg(feature = "client")]
     pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => text,
@@ -221,6 +222,7 @@ impl<'a> Value<'a> {
     }
 
     /// Whether a header, decoded, says the same. `42.0` is 42.
+    #[cfg(feature = "server")]
     pub(crate) fn is_said_by(&self, header: &str) -> bool {
         match self {
             Self::Text(text) => text == header,
@@ -256,6 +258,7 @@ fn integer(number: &str) -> Option<i64> {
 }
 
 /// The value as it goes into a header: itself, or in base64 where it could not stand there.
+#[cfg(feature = "client")]
 pub(crate) fn encode(value: &str) -> Cow<'_, str> {
     let printable = value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let padded = value.starts_with(' ') || value.ends_with(' ');
@@ -267,6 +270,7 @@ pub(crate) fn encode(value: &str) -> Cow<'_, str> {
 }
 
 /// The value that a header stands for; none if it is marked as base64 but is not.
+#[cfg(feature = "server")]
 pub(crate) fn decode(header: &str) -> Option<Cow<'_, str>> {
     let coded = header.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
     match coded {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+#[cfg(feature = "client")]
 use crate::machine::HttpTarget;
 
 /// The address of an HTTP resource: `http` or `https`, a host, a port, a path with its query.
@@ -159,11 +160,13 @@ impl Url {
     }
 
     /// Whether a connection that was opened to `target` leads here.
+    #[cfg(feature = "client")]
     pub(crate) fn is_at(&self, target: &HttpTarget) -> bool {
         (self.secure, self.port, self.host()) == (target.tls, target.port, &target.host)
     }
 
     /// What a connection to this address is opened to.
+    #[cfg(feature = "client")]
     pub(crate) fn to_http_target(&self) -> HttpTarget {
         HttpTarget { host: self.host().to_string(), port: self.port, tls: self.secure }
     }

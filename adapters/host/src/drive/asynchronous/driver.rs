@@ -14,7 +14,7 @@ use crate::Clock;
 use crate::drive::Interest;
 use crate::drive::hub;
 use crate::drive::shared::{Driven, Driving, HasHub, Turn, Turned};
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 use crate::net::HttpListener;
 
 /// After this many rounds without waiting, others get a turn on the thread.
@@ -29,7 +29,7 @@ pub(crate) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) 
 }
 
 /// Drives the machine of a server that listens.
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 pub(crate) fn drive_listening<R: Runtime, D: Turned>(
     driven: Arc<D>,
     wakeup: Arc<Wakeup>,

@@ -9,7 +9,7 @@ use super::{Direction, Drive, Ready};
 use crate::Clock;
 use crate::drive::Interest;
 use crate::drive::shared::Driven;
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 use crate::net::HttpListener;
 
 /// A machine with its way to wait.
@@ -37,7 +37,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
     }
 
     /// The same, where clients come in.
-    #[cfg(feature = "http")]
+    #[cfg(all(feature = "server", feature = "http"))]
     pub(crate) fn listening(drive: D, driven: Arc<M>, listener: HttpListener) -> Self {
         Self { network: Some(Mutex::new(Network::new(Some(listener)))), ..Self::new(drive, driven) }
     }

@@ -1,31 +1,27 @@
 //! A machine over HTTP in a loop that somebody else turns: what it takes besides waiting is that of the ready-made one.
 
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
+mod server;
+
 use std::cell::RefCell;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use windlass::client::ClientConfig;
-use windlass::link::http::{HttpClient, HttpServer, HttpServerConfig};
-use windlass::server::{Registry, ServerConfig};
 use windlass::{ConnId, Instant, Machine, earliest};
 
 use super::Watch;
-use super::network::{FAIR_ACCEPTS, Network};
+use super::network::Network;
 use crate::drive::hub::OnEvent;
 use crate::drive::shared::HasHub;
 use crate::drive::{Hub, Interest};
-use crate::net::{HttpListener, HttpTarget, Wire, Wires};
-use crate::{Clock, Grace, seed};
+use crate::net::Wire;
 
 /// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
 /// say would hold it up for ever.
 const FAIR_ROUNDS: usize = 4;
-
-/// Connections of a client beyond those that its configuration counts: the stream on which a server speaks unasked, and
-/// messages that calls may wait for.
-const UNCOUNTED: usize = 16;
 
 /// A machine with its connections, driven from a loop that is not its own.
 pub struct Hosted<M> {
@@ -37,47 +33,6 @@ pub struct Hosted<M> {
 
 /// Takes in a client, from its address if it has one.
 type Accept<M> = fn(&mut M, Option<IpAddr>, Instant) -> Option<ConnId>;
-
-impl<T> Hosted<HttpClient<T>> {
-    /// A client. `wake` is called, from any thread, when [`drive`](Hosted::drive) is to be: a name was looked up.
-    pub fn client(
-        config: ClientConfig,
-        target: HttpTarget,
-        clock: Clock,
-        wake: impl Fn() + Send + Sync + 'static,
-    ) -> Self {
-        let machine = HttpClient::new(config, target.config.clone(), clock.now());
-        let sockets = target.config.connections.saturating_add(UNCOUNTED);
-        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
-        let hub = Hub::over_http(machine, target, clock, Grace::default(), &wake);
-        Self { hub, network: Network::new(None), accept: |_, _, _| None, sockets }
-    }
-}
-
-impl<T, H: Clone> Hosted<HttpServer<T, H>> {
-    /// A server for those who connect to `listener`. Unless `http` says otherwise, one on the loopback interface answers
-    /// only to the names of that.
-    ///
-    /// # Errors
-    ///
-    /// When the system has no randomness to give.
-    pub fn server(
-        mut config: ServerConfig,
-        http: Option<HttpServerConfig>,
-        registry: Registry<H>,
-        listener: HttpListener,
-        clock: Clock,
-    ) -> io::Result<Self> {
-        let http = http.unwrap_or_else(|| listener.suitable_config());
-        let sockets = http.connections.saturating_add(Wires::LINGERING + FAIR_ACCEPTS + 1);
-        config.unix_time_at_origin = clock.unix_time_at_origin();
-        let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
-        // A server dials nobody, so nobody has to wake it.
-        let hub = Hub::serving_http(machine, clock, Arc::new(|| {}));
-        let accept: Accept<HttpServer<T, H>> = |machine, client, now| Some(machine.accept_from(client, now));
-        Ok(Self { hub, network: Network::new(Some(listener)), accept, sockets })
-    }
-}
 
 impl<M: Machine> Hosted<M> {
     /// The machine.
@@ -141,16 +96,19 @@ impl<M: Machine> HasHub for Held<'_, M> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "client"))]
 mod tests {
     use std::collections::BTreeSet;
     use std::net::TcpListener;
     use std::sync::mpsc::channel;
 
+    use windlass::client::ClientConfig;
+    use windlass::link::http::HttpClient;
     use windlass::model::Implementation;
 
     use super::*;
     use crate::io::{Pollable, Ready};
+    use crate::{Clock, HttpTarget};
 
     /// Sockets that are always ready, as those of peers that never have nothing to say.
     #[derive(Default)]

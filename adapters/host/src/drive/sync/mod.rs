@@ -14,6 +14,7 @@
 //! The threads of a server are those of its handlers as well: `handles::server::crew`.
 
 pub(crate) mod attend;
+#[cfg(feature = "client")]
 pub(crate) mod engine;
 #[cfg(feature = "http")]
 mod hosted;

@@ -15,11 +15,12 @@ use crate::drive::asynchronous::{BoxFuture, Runtime, Wakeup};
 use crate::drive::endpoint::Connector;
 use crate::drive::shared::{Driven, Manners, Turn, Turned};
 use crate::handles::canceller::{Cancellable, Cancels};
+use crate::handles::client::feed::Feed;
 use crate::handles::client::{
     Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
     no_handler, params_of, subscription_handle,
 };
-use crate::handles::completion::{Feed, Slot};
+use crate::handles::completion::Slot;
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::{ConnectError, Error};

@@ -2,6 +2,8 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `connect_error` | why there is none |
+//! | `feed` | what a subscription receives |
 //! | `handle` | what the handles and builders have in common |
 //! | `sync` | those for threads |
 //! | `asynchronous` | those for futures |
@@ -48,6 +50,8 @@ use crate::wait::{Closure, Place, WaitClosed};
 use crate::{Clock, Closer, ConnectError, Grace};
 
 pub(crate) mod asynchronous;
+pub(crate) mod connect_error;
+mod feed;
 mod handle;
 pub(crate) mod sync;
 

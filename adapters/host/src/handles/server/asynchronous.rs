@@ -9,9 +9,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::Json;
-use windlass::client::CallId;
 use windlass::model::*;
-use windlass::server::{HandlerError, Reply};
+use windlass::server::{CallId, HandlerError, Reply};
 
 use crate::drive::asynchronous::driver::drive;
 #[cfg(feature = "http")]

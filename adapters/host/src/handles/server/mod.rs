@@ -8,12 +8,14 @@
 //! | `sync` | the handle for threads |
 //! | `crew` | its threads: one reads and runs what is quick |
 //! | `habits` | which handlers are quick |
+//! | `serve_error` | why a server stopped |
 
 pub(crate) mod asynchronous;
 pub(crate) mod context;
 mod crew;
 mod habits;
 mod handler;
+pub(crate) mod serve_error;
 pub(crate) mod sync;
 
 use std::collections::BTreeMap;
@@ -22,13 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 #[cfg(feature = "http")]
 use windlass::ConnId;
-use windlass::client::{CallId, CallOptions};
 use windlass::link::AnyServer;
 #[cfg(feature = "http")]
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{Implementation, LoggingMessageParams};
-use windlass::server::{Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+use windlass::server::{CallId, CallOptions, Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
 use windlass::{RequestKey, SendError};
 
 #[cfg(feature = "http")]

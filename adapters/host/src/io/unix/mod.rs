@@ -1,16 +1,16 @@
 //! The seam on Unix: everything is a descriptor, and `poll` waits for any of them.
 
 mod endpoint;
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 mod listener;
 mod pollable;
 mod poller;
 #[cfg(feature = "http")]
 mod socket;
 
-#[cfg(feature = "http")]
+#[cfg(all(feature = "server", feature = "http"))]
 pub(crate) use listener::Listener;
-#[cfg(all(feature = "http", test))]
+#[cfg(all(feature = "server", feature = "http", test))]
 pub(crate) use listener::listen;
 pub use pollable::Pollable;
 pub use poller::{Bell, Poller, Rung};

@@ -3,8 +3,8 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
+#[cfg(feature = "client")]
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrUnix, SocketType};
@@ -58,6 +58,7 @@ impl Pollable {
     }
 
     /// What has become of a connection that was begun, if anything has.
+    #[cfg(feature = "client")]
     pub(crate) fn connected(&self) -> Option<io::Result<()>> {
         // Before a connection is made, its socket has no error either; only a writable one has an outcome.
         let mut ready = [PollFd::new(self, PollFlags::OUT)];
@@ -114,7 +115,8 @@ fn no_signal() -> SendFlags {
 }
 
 /// Whether a Unix socket is left over from a server that is gone. One that is too busy to answer is not.
-pub(super) fn nobody_listens(path: &Path) -> bool {
+#[cfg(feature = "server")]
+pub(super) fn nobody_listens(path: &std::path::Path) -> bool {
     let connected = Pollable::connect(&Remote::Unix(path.to_owned()));
     connected.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }

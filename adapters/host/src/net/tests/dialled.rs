@@ -14,7 +14,8 @@ use windlass::{Machine, Output};
 
 use super::rig::{Side, connect, drive_until, round_trip, server};
 use crate::Clock;
-use crate::net::{Address, DialOptions, HttpListener, Wire};
+use crate::net::dial::Address;
+use crate::net::{DialOptions, HttpListener, Wire};
 
 #[test]
 fn a_refused_connection_names_the_address() {

@@ -12,7 +12,8 @@ use windlass::{ConnId, Instant, Machine, Output, Seed};
 
 use crate::Clock;
 use crate::io::{Pollable, Poller, Ready};
-use crate::net::{Address, DialOptions, HttpListener, Readiness, Wake, Wire};
+use crate::net::dial::Address;
+use crate::net::{DialOptions, HttpListener, Readiness, Wake, Wire};
 
 /// A test that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,6 +1,7 @@
 //! Which connections go through a proxy.
 
-use crate::net::{Address, ProxySettings};
+use crate::net::ProxySettings;
+use crate::net::dial::Address;
 
 fn settings(variables: &[(&str, &str)]) -> ProxySettings {
     ProxySettings::from_variables(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))

@@ -1,0 +1,202 @@
+//! The way to a server: an open socket, and a tunnel if there is a proxy in between.
+
+use std::io;
+use std::sync::Arc;
+
+use windlass::Instant;
+
+use super::Wake;
+use super::dial::{Address, DialOptions};
+use super::dialing::{Dialed, Dialing, Preparation};
+use super::proxy::Proxy;
+use super::socket::Socket;
+use super::stream::Stream;
+use super::tunnel::{Dug, Tunnel};
+use super::wire::Readiness;
+use crate::io::Pollable;
+
+/// A connection of our own on its way.
+pub(super) struct Approach {
+    stage: Stage,
+}
+
+enum Stage {
+    Dialing(Box<Dialing>),
+    Tunnelling(Socket, Box<Tunnel>),
+    /// The socket is somebody else's now, or there is none.
+    Over,
+}
+
+/// What a connection of our own is for.
+pub(super) struct Dialled {
+    address: Address,
+    options: Arc<DialOptions>,
+    proxy: Option<Proxy>,
+    /// When it has to be open.
+    deadline: Instant,
+}
+
+/// How far a connection has got.
+pub(super) enum Step {
+    OnTheWay,
+    /// The server is at the other end.
+    Reached(Stream),
+    /// It will not be.
+    Failed(String),
+}
+
+impl Approach {
+    /// Nothing is done before [`write`](Self::write).
+    pub(super) fn begin(address: Address, options: &Arc<DialOptions>, now: Instant, wake: Wake) -> (Self, Dialled) {
+        let deadline = now + options.connect_timeout;
+        let proxy = match options.unix_socket {
+            None => options.proxy.for_address(&address),
+            Some(_) => None,
+        };
+        let preparation = preparation(&address, options);
+        let dialing = match (&options.unix_socket, proxy) {
+            (Some(path), _) => Dialing::unix(path.clone()),
+            (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
+            (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, preparation, wake),
+            (None, None) => Dialing::host(address.bare_host(), address.port, preparation, wake),
+        };
+        let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
+        let dialled = Dialled { address, options: options.clone(), proxy, deadline };
+        (Self { stage: Stage::Dialing(Box::new(dialing)) }, dialled)
+    }
+
+    /// Whether it is being looked up or connected to.
+    pub(super) fn is_dialing(&self) -> bool {
+        matches!(self.stage, Stage::Dialing(_))
+    }
+
+    pub(super) fn pollable(&self) -> Option<&Pollable> {
+        match &self.stage {
+            Stage::Dialing(dialing) => dialing.pollable(),
+            Stage::Tunnelling(socket, _) => Some(socket.pollable()),
+            Stage::Over => None,
+        }
+    }
+
+    pub(super) fn interest(&self) -> Readiness {
+        match &self.stage {
+            Stage::Dialing(_) => Readiness { write: true, ..Readiness::default() },
+            Stage::Tunnelling(_, tunnel) => {
+                Readiness { read: !tunnel.wants_write(), write: tunnel.wants_write(), now: false }
+            }
+            Stage::Over => Readiness::default(),
+        }
+    }
+
+    /// When to look again, whatever the socket says.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if let Stage::Dialing(dialing) = &self.stage { dialing.deadline() } else { None }
+    }
+
+    /// Reads once.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when there is nothing: before there is a connection, whoever asks has to wait.
+    pub(super) fn read(&mut self, dialled: &Dialled) -> io::Result<Step> {
+        let Stage::Tunnelling(socket, tunnel) = &mut self.stage else { return Err(io::ErrorKind::WouldBlock.into()) };
+        Ok(match tunnel.read(socket)? {
+            Ok(Dug::Waiting) => Step::OnTheWay,
+            Ok(Dug::Through) => match std::mem::replace(&mut self.stage, Stage::Over) {
+                Stage::Tunnelling(socket, _) => dialled.reached(socket),
+                _ => Step::OnTheWay,
+            },
+            Err(why) => Step::Failed(why),
+        })
+    }
+
+    /// Goes on as far as the socket lets it.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` when there is something to wait for.
+    pub(super) fn write(&mut self, dialled: &Dialled, now: Instant) -> io::Result<Step> {
+        if let Stage::Dialing(dialing) = &mut self.stage {
+            match dialing.advance(now) {
+                Dialed::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
+                Dialed::Moved => return Ok(Step::OnTheWay),
+                Dialed::Connected(stream) => {
+                    let socket = Socket::new(stream);
+                    match dialled.proxy.as_ref().map(|proxy| Tunnel::new(proxy, &dialled.address)) {
+                        None => return Ok(dialled.reached(socket)),
+                        Some(Ok(tunnel)) => self.stage = Stage::Tunnelling(socket, Box::new(tunnel)),
+                        Some(Err(why)) => return Ok(Step::Failed(why)),
+                    }
+                }
+                Dialed::Failed(why) => return Ok(Step::Failed(dialled.through_what(why))),
+            }
+        }
+        if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
+            if let Err(why) = tunnel.write(socket)? {
+                return Ok(Step::Failed(why));
+            }
+        }
+        Ok(Step::OnTheWay)
+    }
+
+    /// How far it has got, for messages.
+    pub(super) fn progress(&self) -> String {
+        match &self.stage {
+            Stage::Dialing(dialing) => dialing.progress().to_owned(),
+            Stage::Tunnelling(_, tunnel) => tunnel.progress(),
+            Stage::Over => String::new(),
+        }
+    }
+}
+
+impl Dialled {
+    /// When it has to be open.
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The server is at the other end of the socket.
+    fn reached(&self, socket: Socket) -> Step {
+        match Stream::dialled(socket, &self.address, &self.options) {
+            Ok(stream) => Step::Reached(stream),
+            Err(why) => Step::Failed(self.about(&why)),
+        }
+    }
+
+    /// Names the server in a message.
+    pub(super) fn about(&self, why: &str) -> String {
+        format!("{}: {why}", self.address)
+    }
+
+    /// Says why it took too long.
+    pub(super) fn late(&self, progress: &str) -> String {
+        format!("{}: {progress} within {:?}", self.address, self.options.connect_timeout)
+    }
+
+    /// Names the server in a message that names the proxy.
+    fn through_what(&self, why: String) -> String {
+        if self.proxy.is_some() {
+            format!("{}: through the proxy {why}", self.address)
+        } else if self.options.unix_socket.is_some() {
+            format!("{}: through the Unix socket {why}", self.address)
+        } else {
+            why
+        }
+    }
+}
+
+/// What takes time before an address can be used: reading whom to trust.
+#[cfg(feature = "tls")]
+fn preparation(address: &Address, options: &Arc<DialOptions>) -> Option<Preparation> {
+    if !address.tls || options.tls.is_loaded() {
+        return None;
+    }
+    let tls = options.tls.clone();
+    // What goes wrong is told when the connection is to be secured.
+    Some(Box::new(move || drop(tls.client_config())))
+}
+
+#[cfg(not(feature = "tls"))]
+fn preparation(_: &Address, _: &Arc<DialOptions>) -> Option<Preparation> {
+    None
+}
