@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::error::CallError;
 use crate::json::JsonText;
 use crate::jsonrpc::Splice;
-use crate::model::{Cancelled, Meta, Method, Notice};
+use crate::model::{Cancelled, Meta, Method, Notice, TraceContext};
 use crate::session::Session;
 
 /// Names one call of the program's, from its start to its completion, however many requests it takes.
@@ -75,6 +75,12 @@ impl CallOptions {
     /// Adds members to the request's `_meta`.
     pub fn meta(mut self, meta: Meta) -> Self {
         self.meta = Some(meta);
+        self
+    }
+
+    /// Says which trace the call belongs to, beside whatever else its `_meta` says.
+    pub fn trace(mut self, trace: &TraceContext) -> Self {
+        trace.write(self.meta.get_or_insert_default());
         self
     }
 }

@@ -43,6 +43,7 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
+use crate::model::meta::is_engines_key;
 use crate::model::{
     Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
     Side,
@@ -276,7 +277,8 @@ impl<T> Client<T> {
                 let _ = write_json(out, &level);
             });
         }
-        for (name, value) in meta.into_iter().flat_map(Meta::iter) {
+        let others = meta.into_iter().flat_map(Meta::iter);
+        for (name, value) in others.filter(|(name, _)| !is_engines_key(name)) {
             member(name, &|out| out.extend_from_slice(value.as_str().as_bytes()));
         }
         if modern {

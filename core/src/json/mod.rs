@@ -16,6 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub(crate) use raw::RawText;
+#[cfg(feature = "server")]
+pub(crate) use scan::pick_and_count;
 pub(crate) use scan::{Fault, MOST_LEVELS, check, content_of, elements, first_member, members, members_from, pick};
 pub use text::JsonText;
 pub(crate) use text::excerpt;

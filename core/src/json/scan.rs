@@ -79,16 +79,27 @@ pub(crate) fn pick<'a, const N: usize>(
     text: JsonText<'a>,
     names: [&'static str; N],
 ) -> Result<[Option<JsonText<'a>>; N], Fault> {
+    pick_and_count(text, names).map(|(picked, _)| picked)
+}
+
+/// The same, and how many members have other names.
+#[inline]
+pub(crate) fn pick_and_count<'a, const N: usize>(
+    text: JsonText<'a>,
+    names: [&'static str; N],
+) -> Result<([Option<JsonText<'a>>; N], usize), Fault> {
     let mut picked = [None; N];
-    let mut twice = None;
-    members(text.as_str(), MOST_LEVELS, |name, value| {
-        if let Some(at) = names.iter().position(|wanted| *wanted == name).filter(|_| !value.is_null()) {
+    let (mut twice, mut others) = (None, 0);
+    members(text.as_str(), MOST_LEVELS, |name, value| match names.iter().position(|wanted| *wanted == name) {
+        None => others += 1,
+        Some(_) if value.is_null() => {}
+        Some(at) => {
             if picked[at].replace(value).is_some() {
                 twice = Some(names[at]);
             }
         }
     })?;
-    twice.map_or(Ok(picked), |name| Err(Fault::Twice(name)))
+    twice.map_or(Ok((picked, others)), |name| Err(Fault::Twice(name)))
 }
 
 /// The first member of the object `text` that is called `wanted`. What comes behind it is not looked at.

@@ -49,7 +49,17 @@ macro_rules! client_methods {
             params: &N::Params,
             now: crate::time::Instant,
         ) -> Result<(), crate::error::SendError> {
-            self.at(now).notify(N::NAME, params)
+            self.notify_raw(N::NAME, params, now)
+        }
+
+        /// The same for a notification that has no type here.
+        pub fn notify_raw<P: serde::Serialize + ?Sized>(
+            &mut self,
+            method: &str,
+            params: &P,
+            now: crate::time::Instant,
+        ) -> Result<(), crate::error::SendError> {
+            self.at(now).notify(method, params)
         }
 
         /// Answers a request for input.

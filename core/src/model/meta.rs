@@ -2,7 +2,7 @@
 
 use crate::json::JsonText;
 #[cfg(feature = "server")]
-use crate::json::{Fault, pick};
+use crate::json::{Fault, pick_and_count};
 
 /// The keys that the specification defines.
 pub mod key {
@@ -90,16 +90,33 @@ pub struct RequestMeta<'a> {
     pub client_info: Option<JsonText<'a>>,
     /// The wanted log level.
     pub log_level: Option<JsonText<'a>>,
+    /// All of it, if there is more than the above.
+    whole: Option<JsonText<'a>>,
+}
+
+/// Whether the engine itself writes and reads this member of a request's `_meta`.
+pub(crate) fn is_engines_key(name: &str) -> bool {
+    matches!(
+        name,
+        key::PROGRESS_TOKEN | key::PROTOCOL_VERSION | key::CLIENT_CAPABILITIES | key::CLIENT_INFO | key::LOG_LEVEL
+    )
 }
 
 #[cfg(feature = "server")]
 impl<'a> RequestMeta<'a> {
     pub(crate) fn read(meta: JsonText<'a>) -> Result<Self, Fault> {
-        let [progress_token, protocol_version, client_capabilities, client_info, log_level] = pick(
-            meta,
-            [key::PROGRESS_TOKEN, key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL],
-        )?;
-        Ok(Self { progress_token, protocol_version, client_capabilities, client_info, log_level })
+        let names =
+            [key::PROGRESS_TOKEN, key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL];
+        let (picked, others) = pick_and_count(meta, names)?;
+        let [progress_token, protocol_version, client_capabilities, client_info, log_level] = picked;
+        let whole = (others > 0).then_some(meta);
+        Ok(Self { progress_token, protocol_version, client_capabilities, client_info, log_level, whole })
+    }
+
+    /// What the peer says beside the protocol, if it says anything.
+    pub(crate) fn others(&self) -> Option<Meta> {
+        let all: Meta = self.whole?.read().ok()?;
+        Some(all.into_iter().filter(|(name, _)| !is_engines_key(name)).collect())
     }
 }
 

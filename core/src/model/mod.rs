@@ -50,6 +50,7 @@ mod sampling;
 mod subscriptions;
 mod tool_messages;
 mod tools;
+mod trace_context;
 mod uri_template;
 mod version;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -122,6 +123,7 @@ pub use subscriptions::{
 };
 pub use tool_messages::ToolMessagesError;
 pub use tools::{ListToolsResult, TaskSupport, Tool, ToolAnnotations, ToolExecution};
+pub use trace_context::TraceContext;
 pub use uri_template::{MAX_URI_LENGTH, MAX_URI_TEMPLATE_VARIABLES, UriTemplate, UriTemplateError};
 pub use version::{Era, ProtocolVersion};
 #[cfg(any(feature = "client", feature = "server"))]

@@ -166,7 +166,7 @@ impl<T, H: Clone> Server<T, H> {
             (ListResources::NAME, Some(_)) => self.list_resources(key, params),
             (ListResourceTemplates::NAME, Some(_)) => self.list_resource_templates(key, params),
             (ListPrompts::NAME, Some(_)) => self.list_prompts(key, params),
-            (Complete::NAME, Some(caller)) => self.complete(key, read(raw)?, caller),
+            (Complete::NAME, Some(caller)) => self.complete(key, params, caller),
             (_, Some(caller)) => self.serve_method(key, method, params, caller),
             (_, None) => Err(RpcError::method_not_found(method)),
         }

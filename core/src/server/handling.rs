@@ -18,13 +18,13 @@ use serde::{Serialize, Serializer};
 
 use super::config::Caller;
 use super::invocation::{Invocation, Invoked, Reply, ReplyTo};
-use super::params::Params;
+use super::params::{Params, read};
 use super::state::{CallDigest, Carried, NotUsable, Sealer, StateId};
 use super::{Server, ServerEvent};
 use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
-    CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, ProgressParams, ProgressToken,
+    CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, Meta, ProgressParams, ProgressToken,
     ProtocolVersion, SubscriptionFilter, Within,
 };
 use crate::session::RequestKey;
@@ -50,9 +50,11 @@ pub(super) enum Kind {
     Subscription(SubscriptionFilter),
 }
 
-/// What a handler is given from the rounds before.
+/// What a handler is given beside the request: what the client says beside the protocol, and what is there from the rounds
+/// before.
 #[derive(Default)]
-struct FromBefore {
+struct Given {
+    meta: Option<Meta>,
     inputs: BTreeMap<String, Json>,
     state: Option<Json>,
     id: Option<StateId>,
@@ -123,11 +125,13 @@ impl<T, H: Clone> Server<T, H> {
     pub(super) fn complete(
         &mut self,
         key: RequestKey,
-        params: CompleteParams,
+        params: &Params<'_>,
         caller: Arc<Caller>,
     ) -> Result<(), RpcError> {
+        let given = Given { meta: params.other_meta(), ..Given::default() };
+        let params: CompleteParams = read(params.raw())?;
         match self.offer.registry.find_completion(&params.reference, &params.argument.name)?.cloned() {
-            Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, FromBefore::default()),
+            Some(handler) => self.start(key, handler, Invoked::Completion(params), caller, given),
             None => self.answer(key, &CompleteResult::new(core::iter::empty::<String>())),
         }
         Ok(())
@@ -145,8 +149,9 @@ impl<T, H: Clone> Server<T, H> {
             return Err(RpcError::method_not_found(method));
         };
         let (method, handler) = (method.clone(), handler.clone());
+        let given = Given { meta: params.other_meta(), ..Given::default() };
         let params = params.raw().map_or_else(Json::empty_object, Json::from);
-        self.start(key, handler, Invoked::Method { method, params }, caller, FromBefore::default());
+        self.start(key, handler, Invoked::Method { method, params }, caller, given);
         Ok(())
     }
 
@@ -174,14 +179,14 @@ impl<T, H: Clone> Server<T, H> {
         caller: Arc<Caller>,
         now: Instant,
     ) -> Result<(), RpcError> {
-        let mut from_before = FromBefore::default();
+        let mut given = Given { meta: params.other_meta(), ..Given::default() };
         if caller.version.era() == Era::Modern {
             if let Some(sealed) = params.request_state()? {
-                from_before = self.open_state(&sealed, &invoked, now)?;
+                given = Given { meta: given.meta, ..self.open_state(&sealed, &invoked, now)? };
             }
-            from_before.inputs.extend(params.input_responses()?);
+            given.inputs.extend(params.input_responses()?);
         }
-        self.start(key, handler, invoked, caller, from_before);
+        self.start(key, handler, invoked, caller, given);
         Ok(())
     }
 
@@ -191,7 +196,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// What the round before has handed on.
-    fn open_state(&mut self, sealed: &str, invoked: &Invoked, now: Instant) -> Result<FromBefore, RpcError> {
+    fn open_state(&mut self, sealed: &str, invoked: &Invoked, now: Instant) -> Result<Given, RpcError> {
         let now = self.unix_time(now);
         let opened = self.sealer().open(sealed, &digest(invoked), now).ok_or_else(|| {
             RpcError::invalid_params(
@@ -208,20 +213,21 @@ impl<T, H: Clone> Server<T, H> {
             })?;
         }
         let Carried { inputs, state } = opened.carried;
-        Ok(FromBefore { inputs, state, id: Some(opened.id) })
+        Ok(Given { meta: None, inputs, state, id: Some(opened.id) })
     }
 
-    fn start(&mut self, key: RequestKey, handler: H, request: Invoked, caller: Arc<Caller>, from_before: FromBefore) {
+    fn start(&mut self, key: RequestKey, handler: H, request: Invoked, caller: Arc<Caller>, given: Given) {
         let Some(open) = self.session.request_mut(key) else { return };
         let wants_progress = open.data.progress_token.is_some();
         let log_level = open.data.log_level;
-        let FromBefore { inputs, state, id: state_id } = from_before;
+        let Given { meta, inputs, state, id: state_id } = given;
         let invocation = Arc::new(Invocation {
             key,
             request,
             caller,
             wants_progress,
             log_level,
+            meta,
             inputs,
             state,
             state_id,

@@ -14,8 +14,8 @@ use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::model::{
     CallToolResult, CompleteParams, CompleteResult, CreateMessageParams, CreateMessageResult, ElicitParams,
-    ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, ReadResourceResult,
-    relative_path,
+    ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, Meta,
+    ReadResourceResult, relative_path,
 };
 use crate::session::RequestKey;
 
@@ -44,6 +44,8 @@ pub struct Invocation {
     pub wants_progress: bool,
     /// The least severe log message that the client wants, if it wants any.
     pub log_level: Option<LoggingLevel>,
+    /// What the request's `_meta` says beside the protocol: trace context, keys of the client's own.
+    pub meta: Option<Meta>,
     /// The client's answers to what the handler asked for so far, as they came.
     pub inputs: BTreeMap<String, Json>,
     /// What the handler kept from the round before.

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 
 use crate::json::{Fault, Json, JsonText, pick};
 use crate::jsonrpc::RpcError;
-use crate::model::{Readable, RequestMeta};
+use crate::model::{Meta, Readable, RequestMeta};
 
 /// Every member that a client's request may have, as it stands; null counts as absent. A member of the wrong type is
 /// reported by whoever needs it.
@@ -40,6 +40,11 @@ impl<'a> Params<'a> {
     pub(crate) fn meta(&self) -> Result<&RequestMeta<'a>, RpcError> {
         let unreadable = |fault| RpcError::invalid_params(alloc::format!("_meta cannot be read: {fault}"));
         self.meta.as_ref().map_err(unreadable)
+    }
+
+    /// What `_meta` says beside the protocol.
+    pub(super) fn other_meta(&self) -> Option<Meta> {
+        self.meta.as_ref().ok()?.others()
     }
 
     /// A member that names what the request is about.

@@ -22,6 +22,12 @@ pub(crate) mod error;
 #[cfg(feature = "server")]
 pub(crate) mod server;
 
+/// Calls back into the program. A panic ends here, after its hook has reported it: it would end the driver, and then
+/// nobody's calls would ever complete.
+fn call_back(callback: impl FnOnce()) {
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback));
+}
+
 /// Clients and servers for plain threads and for mio, and how an adapter waits.
 pub mod sync {
     #[cfg(feature = "client")]

@@ -149,7 +149,17 @@ impl<R: Runtime> Client<R> {
 
     /// Tells a legacy server that the roots have changed.
     pub async fn notify_roots_changed(&self) -> Result<(), Error> {
-        self.core.notify_roots_changed()?;
+        self.notify::<RootsListChanged>(&EmptyParams::default()).await
+    }
+
+    /// Tells the server something.
+    pub async fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), Error> {
+        self.notify_raw(N::NAME, params).await
+    }
+
+    /// The same for a notification that has no type here: one of an extension, or of your own.
+    pub async fn notify_raw<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), Error> {
+        self.core.notify(method, params)?;
         Ok(())
     }
 

@@ -106,6 +106,17 @@ macro_rules! client_settings {
             self
         }
 
+        /// Says which trace a call belongs to, whenever one begins: what the program's tracing has for the current thread
+        /// or task. Calls whose options name a trace are left alone.
+        #[must_use]
+        pub fn trace_context(
+            mut self,
+            current: impl Fn() -> Option<windlass::model::TraceContext> + Send + Sync + 'static,
+        ) -> Self {
+            self.settings.callbacks.trace = Some(std::sync::Arc::new(current));
+            self
+        }
+
         /// Finds other credentials when a server over HTTP wants them. Called where the connection is driven: do not
         /// block in it, but hand the [`Challenge`](crate::Challenge) on to whoever finds them out.
         #[cfg(feature = "http")]

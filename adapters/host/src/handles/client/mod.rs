@@ -8,8 +8,8 @@
 //! | `sync` | those for threads |
 //! | `asynchronous` | those for futures |
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -30,6 +30,7 @@ use windlass::link::http::{HeaderError, HttpClient};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{
     CreateMessageParams, ElicitParams, Era, Implementation, InputRequest, ProgressParams, SubscriptionFilter,
+    TraceContext, key,
 };
 use windlass::{CloseReason, Json, RpcError, SendError};
 #[cfg(feature = "http")]
@@ -40,6 +41,7 @@ use crate::drive::Reading;
 use crate::drive::endpoint::Connector;
 use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
 use crate::drive::{Hub, Program};
+use crate::handles::call_back;
 #[cfg(feature = "http")]
 use crate::handles::challenge::Challenge;
 use crate::handles::completion::{ProgressHandler, Token};
@@ -83,8 +85,21 @@ pub(crate) struct ClientSettings {
 pub(crate) struct Callbacks {
     pub(crate) on_notification: Option<NotificationHandler>,
     pub(crate) on_malformed: Option<Arc<dyn Fn(String) + Send + Sync>>,
+    /// Says which trace a call belongs to that begins now.
+    pub(crate) trace: Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>,
     #[cfg(feature = "http")]
     pub(crate) on_challenge: Option<ChallengeHandler>,
+}
+
+impl Callbacks {
+    /// The options with the trace that the call belongs to, if they name none.
+    fn traced<'a>(&self, options: &'a CallOptions) -> Cow<'a, CallOptions> {
+        let named = options.meta.as_ref().is_some_and(|meta| meta.contains_key(key::TRACEPARENT));
+        match self.trace.as_ref().filter(|_| !named).and_then(|trace| trace()) {
+            Some(trace) => Cow::Owned(options.clone().trace(&trace)),
+            None => Cow::Borrowed(options),
+        }
+    }
 }
 
 #[cfg(feature = "http")]
@@ -281,7 +296,9 @@ impl ClientCore {
         options: &CallOptions,
         token: Token,
     ) -> Result<CallId, SendError> {
-        self.change(|machine, now| machine.call_raw(method, params, options, token, now)).map_err(|refused| refused.why)
+        let options = self.callbacks.traced(options);
+        self.change(|machine, now| machine.call_raw(method, params, &options, token, now))
+            .map_err(|refused| refused.why)
     }
 
     pub(crate) fn listen(
@@ -290,7 +307,8 @@ impl ClientCore {
         options: &CallOptions,
         token: Token,
     ) -> Result<CallId, SendError> {
-        self.change(|machine, now| machine.listen(filter, options, token, now)).map_err(|refused| refused.why)
+        let options = self.callbacks.traced(options);
+        self.change(|machine, now| machine.listen(filter, &options, token, now)).map_err(|refused| refused.why)
     }
 
     pub(crate) fn cancel(&self, call: CallId, reason: &str) {
@@ -306,8 +324,8 @@ impl ClientCore {
         self.change(|machine, now| machine.answer_challenge(reply, headers, now))
     }
 
-    pub(crate) fn notify_roots_changed(&self) -> Result<(), SendError> {
-        self.change(|machine, now| machine.notify::<windlass::model::RootsListChanged>(&Default::default(), now))
+    pub(crate) fn notify<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), SendError> {
+        self.change(|machine, now| machine.notify_raw(method, params, now))
     }
 
     pub(crate) fn close(&self) {
@@ -466,12 +484,6 @@ impl Program<Machine> for ClientCore {
             _ => {}
         }
     }
-}
-
-/// Calls back into the program. A panic ends here, after its hook has reported it: it would end the driver, and then
-/// nobody's calls would ever complete.
-fn call_back(callback: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(callback));
 }
 
 /// Gives the answer to a request for input, whatever becomes of the handler: one that panics is answered for.

@@ -160,7 +160,17 @@ impl<D: Drive> Client<D> {
 
     /// Tells a legacy server that the roots have changed.
     pub fn notify_roots_changed(&self) -> Result<(), Error> {
-        self.core.notify_roots_changed()?;
+        self.notify::<RootsListChanged>(&EmptyParams::default())
+    }
+
+    /// Tells the server something.
+    pub fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), Error> {
+        self.notify_raw(N::NAME, params)
+    }
+
+    /// The same for a notification that has no type here: one of an extension, or of your own.
+    pub fn notify_raw<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), Error> {
+        self.core.notify(method, params)?;
         self.engine().turn_if_free();
         Ok(())
     }

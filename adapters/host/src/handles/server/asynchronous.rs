@@ -392,6 +392,7 @@ impl<R: Runtime> Turned for DrivenServer<R> {
             match action {
                 ServerAction::Finish(token) => token.finish(),
                 ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Notification(notification) => notification.tell(),
                 ServerAction::Invoke(reply, handler, invocation, cancellation) => {
                     let core = self.core.clone();
                     let context = Context::new(invocation, cancellation, core.clone());

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::model::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
-    LoggingMessageParams, Notice,
+    LoggingMessageParams, Meta, Notice, TraceContext,
 };
 use windlass::server::{Asking, Caller, HandlerError, Invocation, Invoked, Reply};
 use windlass::{Json, RequestKey, RpcError, SendError};
@@ -141,6 +141,16 @@ impl Context {
     /// Who asks.
     pub fn caller(&self) -> &Caller {
         &self.0.invocation.caller
+    }
+
+    /// What the request's `_meta` says beside the protocol: keys of the client's own, or of an extension.
+    pub fn meta(&self) -> Option<&Meta> {
+        self.0.invocation.meta.as_ref()
+    }
+
+    /// The trace that the request belongs to, if the client names one.
+    pub fn trace(&self) -> Option<TraceContext> {
+        self.meta().and_then(TraceContext::read)
     }
 
     /// What is asked for.

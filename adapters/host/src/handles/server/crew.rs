@@ -226,6 +226,7 @@ impl<D: Drive> Crew<D> {
             match action {
                 ServerAction::Finish(token) => token.finish(),
                 ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Notification(notification) => notification.tell(),
                 ServerAction::Invoke(reply, handler, invocation, cancellation) => {
                     self.roster().jobs.push_back(Job { reply, handler, invocation, cancellation });
                 }

@@ -37,6 +37,7 @@ use crate::drive::Reading;
 use crate::drive::endpoint::Endpoint;
 use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
 use crate::drive::{Hub, Program};
+use crate::handles::call_back;
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
@@ -57,7 +58,11 @@ pub(crate) struct ServerSettings {
     /// How to behave towards clients over HTTP, if that was set.
     #[cfg(feature = "http")]
     pub(crate) http: Option<HttpServerConfig>,
+    pub(crate) on_notification: Option<NotificationHandler>,
 }
+
+/// What a program has to say to a client's notifications: the method and the parameters.
+pub(crate) type NotificationHandler = Arc<dyn Fn(&str, Option<windlass::Json>) + Send + Sync>;
 
 impl ServerSettings {
     pub(crate) fn new(name: &str, version: &str) -> Self {
@@ -66,6 +71,7 @@ impl ServerSettings {
             registry: Registry::new(),
             #[cfg(feature = "http")]
             http: None,
+            on_notification: None,
         }
     }
 
@@ -93,6 +99,22 @@ pub(crate) enum ServerAction {
     Finish(Token),
     /// Tell a handler that it is not needed any more.
     Cancel(Arc<Cancellation>),
+    /// Tell the program of a notification.
+    Notification(Box<Notification>),
+}
+
+/// A notification of a client's, for a handler.
+pub(crate) struct Notification {
+    handler: NotificationHandler,
+    method: String,
+    params: Option<windlass::Json>,
+}
+
+impl Notification {
+    /// Tells the program. One that panics does not end the server.
+    pub(crate) fn tell(self) {
+        call_back(|| (self.handler)(&self.method, self.params));
+    }
 }
 
 /// What a server's driver, handlers and handles share.
@@ -102,6 +124,7 @@ pub(crate) struct ServerCore {
     closure: Closure,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
+    on_notification: Option<NotificationHandler>,
 }
 
 impl ServerCore {
@@ -111,7 +134,7 @@ impl ServerCore {
         manners: Manners,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
-        let ServerSettings { mut config, registry, .. } = settings;
+        let ServerSettings { mut config, registry, on_notification, .. } = settings;
         let (clock, seed) = (Clock::new(), seed()?);
         config.unix_time_at_origin = clock.unix_time_at_origin();
         let hub = match clients {
@@ -126,7 +149,8 @@ impl ServerCore {
             }
         };
         let shared = Shared::new(hub, manners);
-        Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
+        let (running, closure) = (Mutex::default(), Closure::default());
+        Ok(Arc::new(Self { shared, running, closure, wake, on_notification }))
     }
 
     /// Gives a handler's outcome to the machine.
@@ -210,6 +234,7 @@ impl Driven for ServerCore {
             match action {
                 ServerAction::Finish(token) => token.finish(),
                 ServerAction::Cancel(cancellation) => cancellation.cancel(),
+                ServerAction::Notification(notification) => notification.tell(),
                 ServerAction::Invoke(..) => {}
             }
         }
@@ -234,6 +259,12 @@ impl Program<Machine> for ServerCore {
             ServerEvent::Completed { token, outcome, .. } => {
                 token.complete(outcome);
                 actions.push(ServerAction::Finish(token));
+            }
+            ServerEvent::Notification { method, params } => {
+                if let Some(handler) = self.on_notification.clone() {
+                    let (method, params) = (method.into_owned(), params.map(windlass::Json::from));
+                    actions.push(ServerAction::Notification(Box::new(Notification { handler, method, params })));
+                }
             }
             ServerEvent::Closed(reason) => {
                 actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
@@ -315,6 +346,17 @@ macro_rules! server_settings {
         #[must_use]
         pub fn observer(mut self, observer: std::sync::Arc<impl windlass::Observer + 'static>) -> Self {
             self.settings.config.observer = observer.into();
+            self
+        }
+
+        /// Hears of clients' notifications that mean nothing to the engine: of their roots, of an extension, of your own.
+        /// Called where the connection is driven: do not block in it.
+        #[must_use]
+        pub fn on_notification(
+            mut self,
+            handler: impl Fn(&str, Option<windlass::Json>) + Send + Sync + 'static,
+        ) -> Self {
+            self.settings.on_notification = Some(std::sync::Arc::new(handler));
             self
         }
 

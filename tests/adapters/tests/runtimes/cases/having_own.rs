@@ -2,15 +2,17 @@
 //! helps with files.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::adapter::client::{Negotiation, ServerNotification};
+use super::adapter::client::{CallOptions, Negotiation, ServerNotification};
 use super::adapter::model::{
-    CallToolResult, ElicitUrlParams, ElicitationComplete, ElicitationCompleteParams, EmptyParams, Method, Notice,
+    CallToolResult, ElicitUrlParams, ElicitationComplete, ElicitationCompleteParams, EmptyParams, Meta, Method, Notice,
     ReadResourceParams, ReadResource, ReadResourceResult, ResourceContents, ResourceTemplate, Tool,
+    TraceContext,
 };
 use super::adapter::{Endpoint, Error, RpcError, Server};
 use super::eras::{ERAS, in_era};
@@ -95,6 +97,52 @@ case!(methods_notifications_and_extensions_of_ones_own, {
         assert!(wait!(client.call_raw("radar/off", &json!({}))).is_ok());
         assert!(server.remove_method("radar/off"));
         assert!(wait!(client.call_raw("radar/off", &json!({}))).is_err());
+        wait!(client.close());
+        wait!(server.wait_closed()).unwrap();
+    }
+});
+
+case!(traces_and_notifications_reach_the_server, {
+    const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for negotiation in ERAS {
+        let (ours, theirs) = AMONG_US.pair().unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hearing = heard.clone();
+        let server = Server::builder("traced", "1.0")
+            .on_notification(move |method, params| {
+                hearing.lock().unwrap().push(format!("{method} {params:?}"));
+            })
+            .tool(Tool::without_arguments("where"), |context, _: Value| {
+                answer!({
+                    let own = context.meta().and_then(|meta| meta.get::<u32>("com.example/own"));
+                    Ok(format!("{:?} {own:?}", context.trace().map(|trace| trace.traceparent)))
+                })
+            })
+            .start(Endpoint::try_from(theirs).unwrap())
+            .unwrap();
+        let traced = Arc::new(AtomicBool::new(false));
+        let tracing = traced.clone();
+        let builder = in_era(negotiation)
+            .trace_context(move || TraceContext::new(TRACE).filter(|_| tracing.load(Ordering::Relaxed)));
+        let client = wait!(builder.connect(Endpoint::try_from(ours).unwrap())).unwrap();
+        let said = |outcome: CallToolResult| outcome.content[0].as_text().unwrap().to_owned();
+        assert_eq!(said(wait!(client.call_tool("where", json!({}))).unwrap()), "None None");
+        traced.store(true, Ordering::Relaxed);
+        assert_eq!(said(wait!(client.call_tool("where", json!({}))).unwrap()), format!("Some({TRACE:?}) None"));
+        // What a call says itself goes before; what the engine says stays as it is.
+        let other = TRACE.replace("4bf9", "4bf8");
+        let mut meta = Meta::new();
+        meta.insert("com.example/own", &7).unwrap();
+        meta.insert("io.modelcontextprotocol/protocolVersion", "1999-01-01").unwrap();
+        meta.insert("progressToken", "mine").unwrap();
+        let options = CallOptions::new().meta(meta).trace(&TraceContext::new(other.as_str()).unwrap());
+        let outcome = wait!(client.with_options(options).call_tool("where", json!({}))).unwrap();
+        assert_eq!(said(outcome), format!("Some({other:?}) Some(7)"));
+        wait!(client.notify::<Echo>(&EmptyParams::default())).unwrap();
+        wait!(client.notify_raw(Echo::NAME, &json!({"from": 6}))).unwrap();
+        wait!(client.ping()).unwrap();
+        let wanted = format!("{} Some({{\"from\":6}})", Echo::NAME);
+        eventually!("the notification is heard", heard.lock().unwrap().iter().any(|told| *told == wanted));
         wait!(client.close());
         wait!(server.wait_closed()).unwrap();
     }
