@@ -142,7 +142,7 @@ case!(traces_and_notifications_reach_the_server, {
         wait!(client.notify_raw(Echo::NAME, &json!({"from": 6}))).unwrap();
         wait!(client.ping()).unwrap();
         let wanted = format!("{} Some({{\"from\":6}})", Echo::NAME);
-        eventually!("the notification is heard", heard.lock().unwrap().iter().any(|told| *told == wanted));
+        eventually!("the notification is heard", heard.lock().unwrap().contains(&wanted));
         wait!(client.close());
         wait!(server.wait_closed()).unwrap();
     }
