@@ -2,7 +2,6 @@
 //! watches has a null pointer to look at and nothing else.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 
 use super::{Kind, RequestKey, Session};
 use crate::error::CloseReason;
@@ -10,6 +9,7 @@ use crate::json::{JsonText, first_member};
 use crate::jsonrpc::{Id, Malformed, Message};
 use crate::model::MethodInfo;
 use crate::observer::{Direction, Finished, MessageKind, Observation, Observed, Outcome, Passed, Phase, limit_of};
+use crate::table::Table;
 use crate::time::Instant;
 
 /// An observer, and what has to be remembered to tell it of requests when they are over.
@@ -17,8 +17,8 @@ pub(super) struct Watch {
     observer: Observed,
     /// The time of the last input.
     now: Instant,
-    outgoing: BTreeMap<i64, Open>,
-    incoming: BTreeMap<RequestKey, (Id, Open)>,
+    outgoing: Table<i64, Open>,
+    incoming: Table<RequestKey, (Id, Open)>,
 }
 
 /// A request that is open.
@@ -31,7 +31,7 @@ struct Open {
 impl Watch {
     pub(super) fn new(observer: &Observed) -> Option<Box<Self>> {
         observer.is_watched().then(|| {
-            let (outgoing, incoming) = (BTreeMap::new(), BTreeMap::new());
+            let (outgoing, incoming) = (Table::new(), Table::new());
             Box::new(Self { observer: observer.clone(), now: Instant::ZERO, outgoing, incoming })
         })
     }
@@ -103,7 +103,7 @@ impl Watch {
 
     /// No request of the peer's will be answered.
     pub(super) fn theirs_forgotten(&mut self) {
-        for (id, open) in core::mem::take(&mut self.incoming).into_values() {
+        for (_, (id, open)) in self.incoming.take() {
             self.finished(Direction::Incoming, &id, &open, Outcome::Closed);
         }
     }
