@@ -23,7 +23,7 @@ pub struct CallId(pub(crate) i64);
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// How long to wait while nothing is heard of the call: progress begins it anew. `None` for the client's default,
+    /// How long to wait while nothing is heard of the call: progress restarts it. `None` for the client's default,
     /// zero for no such limit.
     pub idle_timeout: Option<Duration>,
     /// How long the call may take in all, whatever progress says and however long the idle time-out is. `None` for the
@@ -44,7 +44,7 @@ impl CallOptions {
         Self::default()
     }
 
-    /// Waits this long while nothing is heard of the call; progress begins it anew. Zero sets no such limit: then the
+    /// Waits this long while nothing is heard of the call; progress restarts it. Zero sets no such limit: then the
     /// total time-out alone holds.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = Some(timeout);

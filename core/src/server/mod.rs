@@ -125,8 +125,8 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
-    pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
-        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, name, stateless);
+    pub(crate) fn one_of_many(offer: Arc<Offer<H>>, index: u32, stateless: bool) -> Self {
+        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, index, stateless);
         Self::with(offer, session)
     }
 

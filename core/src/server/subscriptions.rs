@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::Server;
-use super::handling::Kind;
+use super::handling::RequestKind;
 use super::registry::Changes;
 use crate::json::write_json;
 use crate::jsonrpc::{Id, RpcError, Splice};
@@ -87,7 +87,7 @@ impl<T, H: Clone> Server<T, H> {
         let honoured = params.notifications.honoured_by(&capabilities);
         let Some(request) = self.session.request_mut(key) else { return Ok(()) };
         let meta = subscription_meta(&request.id);
-        request.data.kind = Kind::Subscription(honoured.clone());
+        request.data.kind = RequestKind::Subscription(honoured.clone());
 
         #[derive(Serialize)]
         struct Acknowledged {
@@ -138,7 +138,7 @@ impl<T, H: Clone> Server<T, H> {
             .session
             .requests()
             .filter(
-                |(_, request)| matches!(&request.data.kind, Kind::Subscription(filter) if change.is_wanted_by(filter)),
+                |(_, request)| matches!(&request.data.kind, RequestKind::Subscription(filter) if change.is_wanted_by(filter)),
             )
             .map(|(key, request)| (key, request.id.clone()))
             .collect();

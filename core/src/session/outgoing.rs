@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use super::{Kind, RequestKey, Session};
+use super::{OutgoingKind, RequestKey, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
 use crate::observer::{Observation, Outcome};
@@ -30,7 +30,7 @@ pub(crate) struct Sent {
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timing {
-    /// While nothing is heard of it; progress begins it anew. `None` sets no such limit.
+    /// While nothing is heard of it; progress restarts it. `None` sets no such limit.
     pub(crate) idle: Option<Duration>,
     /// In all, whatever progress says. `None` sets no such limit.
     pub(crate) total: Option<Duration>,
@@ -107,7 +107,7 @@ impl<T, I> Session<T, I> {
         let number = self.next_number;
         self.watch_at(now);
         let encode = |out: &mut Vec<u8>| encode_request(out, number, method, params, splice);
-        let params = match self.append(Kind::Request { number, about }, Some(method), None, encode) {
+        let params = match self.append(OutgoingKind::Request { number, about }, Some(method), None, encode) {
             Ok(params) => params,
             Err(error) => return Err(Refused::new(SendError::Unencodable(error.to_string()), token)),
         };
@@ -178,7 +178,7 @@ impl<T, I> Session<T, I> {
         Some(pending)
     }
 
-    /// Progress has come for a call: its idle time-out begins anew, its total one does not.
+    /// Progress has come for a call: its idle time-out restarts, its total one does not.
     pub(crate) fn extend(&mut self, number: i64, now: Instant) {
         let Some(pending) = self.pending.get(&number) else { return };
         self.set_deadline(number, pending.timing.deadline(pending.started, now));
@@ -215,7 +215,7 @@ impl<T, I> Session<T, I> {
         self.set_deadline(number, Some(until));
     }
 
-    /// Begins a call's idle time-out anew. What it waited for somebody else does not count for the total one.
+    /// Restarts a call's idle time-out. What it waited for somebody else does not count for the total one.
     pub(crate) fn restart(&mut self, number: i64, waited: Duration, now: Instant) {
         let Some(pending) = self.pending.get_mut(&number) else { return };
         pending.started = pending.started + waited;
