@@ -10,7 +10,7 @@ use windlass::model::{
     ReadResource, ReadResourceParams, SubscriptionFilter,
 };
 use windlass::{CallError, Instant, Json, RpcError};
-use windlass_sim::{InputAnswer, Script, SimClient, Weather};
+use windlass_sim::{InputAnswer, NetworkConditions, Script, SimClient};
 
 use common::{Sim, client_config, legacy_client, legacy_config, modern_client, modern_client_with, server, tell};
 
@@ -133,7 +133,7 @@ fn legacy_results_are_not_kept() {
 fn a_subscription_is_the_same_in_both_eras() {
     for legacy in [false, true] {
         let config = if legacy { legacy_config() } else { client_config() };
-        let mut sim = Sim::new(1, Weather::calm(), config, server);
+        let mut sim = Sim::new(1, NetworkConditions::ideal(), config, server);
         assert!(sim.run_until(|sim| sim.client.peer().is_some()));
         let uris = vec!["file:///a.txt".to_owned()];
         let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(uris);
@@ -197,7 +197,7 @@ fn a_legacy_server_refuses_one_of_several_resources() {
 fn a_listing_is_followed_page_by_page() {
     for legacy in [false, true] {
         let (config, era) = if legacy { (legacy_config(), Era::Legacy) } else { (client_config(), Era::Modern) };
-        let mut sim = Sim::new(1, Weather::rough(), config, || {
+        let mut sim = Sim::new(1, NetworkConditions::rough(), config, || {
             let mut config = common::server_config();
             config.page_size = 2;
             common::server_with(config)
@@ -283,7 +283,7 @@ fn all_pages_of_a_listing_have_the_time_of_one_call() {
 fn half_a_surrogate_pair_is_passed_on_where_nobody_reads_it() {
     const CUT_OFF: &str = r#"{"title":"Hi \ud83d","stars":5}"#;
     // To a handler and back; not among what is held against the schemas, whose reader takes no such text.
-    let mut sim = windlass_sim::Sim::new(1, Weather::rough(), client_config(), server);
+    let mut sim = windlass_sim::Sim::new(1, NetworkConditions::rough(), client_config(), server);
     assert!(sim.run_until(|sim| sim.client.peer().is_some()));
     let params = CallToolParams::new("echo").with_arguments(Json::parse(CUT_OFF).unwrap());
     let call = sim.client.call::<CallTool>(&params).unwrap();

@@ -1,4 +1,4 @@
-//! A busy session in every weather: the seed decides everything, every call completes once, with what was asked for, and
+//! A busy session under all network conditions: the seed decides everything, every call completes once, with what was asked for, and
 //! nothing is left.
 
 mod common;
@@ -11,7 +11,7 @@ use windlass::model::{
     ReadResourceParams, SubscriptionFilter, Tool,
 };
 use windlass::{CallError, Json};
-use windlass_sim::{InputAnswer, Random, SimClient, SimServer, Weather, handler};
+use windlass_sim::{InputAnswer, NetworkConditions, Random, SimClient, SimServer, handler};
 
 use common::laws::{Held, assert_obeyed};
 use common::{Sim, answer_to, client_config, legacy_config, registry, server_config, tool};
@@ -27,12 +27,12 @@ struct Summary {
     closed: usize,
 }
 
-fn busy_session(seed: u64, weather: Weather, legacy: bool) -> Summary {
+fn busy_session(seed: u64, conditions: NetworkConditions, legacy: bool) -> Summary {
     let mut config = if legacy { legacy_config() } else { client_config() };
     config.idle_timeout = Duration::from_secs(30);
     let mut random = Random::new(seed ^ 0xC0FFEE);
     let server_seed = random.next();
-    let mut sim = Sim::new(seed, weather, config, move || {
+    let mut sim = Sim::new(seed, conditions, config, move || {
         let mut config = server_config();
         config.time_to_live = Duration::from_secs(5);
         SimServer::new(config, registry(), server_seed)
@@ -180,13 +180,13 @@ fn summary(sim: &Sim<SimClient, SimServer>) -> Summary {
 }
 
 /// Runs 200 seeds in both eras, each twice.
-fn same_seed_same_run(weather: &Weather) {
+fn same_seed_same_run(conditions: &NetworkConditions) {
     let mut total = [0; 5];
     let mut hashes = std::collections::BTreeSet::new();
     for seed in 0..200 {
         let legacy = seed % 2 == 0;
-        let once = busy_session(seed, weather.clone(), legacy);
-        let again = busy_session(seed, weather.clone(), legacy);
+        let once = busy_session(seed, conditions.clone(), legacy);
+        let again = busy_session(seed, conditions.clone(), legacy);
         assert_eq!(once, again, "seed {seed}");
         hashes.insert(once.hash);
         let counts = [once.calls as usize, once.results, once.cancelled, once.timed_out, once.closed];
@@ -200,25 +200,25 @@ fn same_seed_same_run(weather: &Weather) {
 
 #[test]
 fn calm() {
-    same_seed_same_run(&Weather::calm());
+    same_seed_same_run(&NetworkConditions::ideal());
 }
 
 #[test]
 fn bytewise() {
-    same_seed_same_run(&Weather::bytewise());
+    same_seed_same_run(&NetworkConditions::bytewise());
 }
 
 #[test]
 fn rough() {
-    same_seed_same_run(&Weather::rough());
+    same_seed_same_run(&NetworkConditions::rough());
 }
 
 #[test]
-fn the_weather_changes_no_answer() {
-    // The same calls, one after the other, in every weather: what the program sees is the same.
-    let run = |weather: Weather, legacy: bool| {
+fn network_conditions_change_no_answer() {
+    // The same calls, one after the other, under all network conditions: what the program sees is the same.
+    let run = |conditions: NetworkConditions, legacy: bool| {
         let config = if legacy { legacy_config() } else { client_config() };
-        let mut sim = Sim::new(3, weather, config, common::server);
+        let mut sim = Sim::new(3, conditions, config, common::server);
         common::answer_everything(&mut sim.client);
         assert!(sim.run_until(|sim| sim.client.peer().is_some()));
         let mut outcomes = Vec::new();
@@ -233,8 +233,8 @@ fn the_weather_changes_no_answer() {
         outcomes
     };
     for legacy in [true, false] {
-        let calm = run(Weather::calm(), legacy);
-        assert_eq!(calm, run(Weather::bytewise(), legacy));
-        assert_eq!(calm, run(Weather::rough(), legacy));
+        let calm = run(NetworkConditions::ideal(), legacy);
+        assert_eq!(calm, run(NetworkConditions::bytewise(), legacy));
+        assert_eq!(calm, run(NetworkConditions::rough(), legacy));
     }
 }

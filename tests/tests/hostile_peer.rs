@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass::client::{KeepAliveConfig, Negotiation};
 use windlass::model::{CallTool, Elicit, ElicitFormParams, ListTools, PaginatedParams, SubscriptionFilter};
-use windlass_sim::{InputAnswer, Random, Side, Weather};
+use windlass_sim::{InputAnswer, NetworkConditions, Random, Side};
 
 use common::laws::{Held, assert_obeyed};
 use common::{META, Sim, answer_to, client_config, initialize, initialize_answer, registry, server_config, tool};
@@ -66,7 +66,7 @@ fn a_client_survives_any_server() {
         if random.one_in(3) {
             config.keep_alive = Some(KeepAliveConfig::every(Duration::from_secs(20)));
         }
-        let weather = random.choose(&[Weather::calm(), Weather::rough()]).clone();
+        let weather = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
         let mut sim = Sim::with_scripted_server(seed, weather, config);
         let mut answers = random.fork();
         sim.client.on_input(move |request| match answers.between(0, 2) {
@@ -143,7 +143,7 @@ fn a_server_survives_any_client() {
         if random.one_in(3) {
             config.keep_alive = Some(KeepAliveConfig::every(Duration::from_secs(20)));
         }
-        let weather = random.choose(&[Weather::calm(), Weather::rough()]).clone();
+        let weather = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
         let server = windlass_sim::SimServer::new(config, registry(), seed);
         let mut sim = Sim::with_scripted_client(seed, weather, server);
         for _ in 0..60 {

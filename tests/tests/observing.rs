@@ -9,7 +9,7 @@ use windlass::client::CallOptions;
 use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 use windlass::model::{CallTool, CallToolParams, ListTools, PaginatedParams, ReadResource, ReadResourceParams};
 use windlass::{Finished, Limits, Observation, Observer, Passed};
-use windlass_sim::{HttpSim, SimServer, Weather};
+use windlass_sim::{HttpSim, NetworkConditions, SimServer};
 
 use common::{
     Sim, client_config, legacy_client_with, legacy_config, modern_client_with, registry, server_config, server_with,
@@ -59,7 +59,7 @@ fn a_call_is_seen_by_both_sides() {
     let mut config = client_config();
     config.observer = ours.clone().into();
     let observer = theirs.clone();
-    let mut sim = Sim::new(1, Weather::calm(), config, move || {
+    let mut sim = Sim::new(1, NetworkConditions::ideal(), config, move || {
         let mut config = server_config();
         config.observer = observer.clone().into();
         server_with(config)
@@ -157,7 +157,7 @@ fn a_server_that_cannot_be_understood_fails_in_the_negotiation() {
     sim.client.close();
     sim.run_until_idle();
 
-    let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
+    let mut sim = Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
     sim.settle();
     tell(&mut sim, &common::initialize_answer(1, "1999-01-01"));
     let told = notes.take();
@@ -171,7 +171,7 @@ fn over_http_connections_and_reconnections_are_told_too() {
     let mut server = server_config();
     server.observer = theirs.clone().into();
     let server = SimServer::over_http(server, HttpServerConfig::on_loopback(), registry(), 1);
-    let mut sim = HttpSim::new(1, Weather::calm(), server);
+    let mut sim = HttpSim::new(1, NetworkConditions::ideal(), server);
     let mut config = legacy_config();
     config.observer = ours.clone().into();
     let http = HttpClientConfig::new("http://localhost/mcp").unwrap();

@@ -9,7 +9,7 @@ use windlass::model::{
     CallTool, CallToolResult, ListTools, LoggingLevel, LoggingMessageParams, PaginatedParams, SubscriptionFilter, Tool,
 };
 use windlass::{CallError, CloseReason, SendError};
-use windlass_sim::{Script, SimClient, SimServer, Weather, handler};
+use windlass_sim::{NetworkConditions, Script, SimClient, SimServer, handler};
 
 use common::{
     META, Sim, client_config, fresh_server, fresh_server_with, legacy, legacy_client, legacy_client_with,
@@ -168,7 +168,7 @@ fn progress_that_goes_back_or_stands_still_is_not_sent() {
         }),
     );
     let server = SimServer::new(server_config(), registry, 1);
-    let mut sim = Sim::with_scripted_client(1, Weather::calm(), server);
+    let mut sim = Sim::with_scripted_client(1, NetworkConditions::ideal(), server);
     let steps = |sim: &Sim<Script, SimServer>, token: u64| {
         let told = |line: &String| {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -696,14 +696,14 @@ fn calls_that_the_server_cannot_serve_fail_at_once() {
     assert!(matches!(discover, Err(SendError::NotInRevision { .. })));
     finish(&mut sim);
 
-    let mut sim = Sim::with_scripted_server(1, windlass_sim::Weather::calm(), client_config());
+    let mut sim = Sim::with_scripted_server(1, windlass_sim::NetworkConditions::ideal(), client_config());
     assert_eq!(sim.client.call::<ListTools>(&PaginatedParams::new()), Err(SendError::NotReady));
     finish(&mut sim);
 }
 
 /// A client of a legacy server that offers only this.
 fn client_of(version: &str, capabilities: &str) -> Sim<SimClient, Script> {
-    let mut sim = Sim::with_scripted_server(1, windlass_sim::Weather::calm(), legacy_config());
+    let mut sim = Sim::with_scripted_server(1, windlass_sim::NetworkConditions::ideal(), legacy_config());
     sim.settle();
     tell(
         &mut sim,

@@ -9,25 +9,25 @@ use windlass::{Instant, earliest};
 
 use crate::client::SimClient;
 use crate::clock::{World, under_the_clock};
+use crate::conditions::NetworkConditions;
 use crate::ends::{End, Ends, Member};
 use crate::network::Network;
 use crate::party::{Party, Want};
 use crate::scene::Scene;
 use crate::server::SimServer;
 use crate::trace::Side;
-use crate::weather::Weather;
 
 /// Clients of HTTP and their server in one process, under one virtual clock.
 ///
-/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has a
-/// weather of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
+/// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has
+/// chance of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
 ///
 /// ```
 /// use windlass::client::{ClientConfig, Negotiation};
 /// use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 /// use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, Tool};
 /// use windlass::server::{Registry, ServerConfig};
-/// use windlass_sim::{HttpSim, SimServer, Weather, handler};
+/// use windlass_sim::{HttpSim, SimServer, NetworkConditions, handler};
 ///
 /// let mut registry = Registry::new();
 /// registry.add_tool(
@@ -36,7 +36,7 @@ use crate::weather::Weather;
 /// );
 /// let config = ServerConfig::new(Implementation::new("greeter", "1"));
 /// let server = SimServer::over_http(config, HttpServerConfig::on_loopback(), registry, 1);
-/// let mut sim = HttpSim::new(7, Weather::rough(), server);
+/// let mut sim = HttpSim::new(7, NetworkConditions::rough(), server);
 ///
 /// let address = HttpClientConfig::new("http://localhost/mcp").unwrap();
 /// let modern = ClientConfig::new(Implementation::new("ada", "1"));
@@ -51,10 +51,10 @@ use crate::weather::Weather;
 ///     sim[client].result::<CallTool>(call).map(|result| result.text_content())
 /// };
 /// assert!(sim.run_until(|sim| sim[ada].peer().is_some() && sim[bob].peer().is_some()));
-/// sim.set_weather(Weather::stormy());
+/// sim.set_conditions(NetworkConditions::faulty());
 /// let _ = greet(&mut sim, ada);
 /// let _ = greet(&mut sim, bob);
-/// sim.set_weather(Weather::rough());
+/// sim.set_conditions(NetworkConditions::rough());
 /// assert_eq!(greet(&mut sim, ada).unwrap(), "hello");
 /// assert_eq!(greet(&mut sim, bob).unwrap(), "hello");
 ///
@@ -83,13 +83,13 @@ impl HttpSim {
     /// # Panics
     ///
     /// If it is not.
-    pub fn new(seed: u64, weather: Weather, server: SimServer) -> Self {
+    pub fn new(seed: u64, conditions: NetworkConditions, server: SimServer) -> Self {
         Self {
             server: checked(server),
             server_deadline: None,
             clients: Vec::new(),
             network: Network::default(),
-            scene: Scene::new(seed, weather),
+            scene: Scene::new(seed, conditions),
         }
     }
 
@@ -131,10 +131,10 @@ impl HttpSim {
         self.network.refuses = refuse;
     }
 
-    /// Changes the weather for what is written from now on.
-    pub fn set_weather(&mut self, weather: Weather) {
-        self.network.set_weather(&weather);
-        self.scene.weather = weather;
+    /// Changes the conditions for what is written from now on.
+    pub fn set_conditions(&mut self, conditions: NetworkConditions) {
+        self.network.set_conditions(&conditions);
+        self.scene.conditions = conditions;
     }
 
     /// Hands on whatever is written on any connection, with the connection's number, for a recording.

@@ -8,7 +8,7 @@
 //! use windlass::client::ClientConfig;
 //! use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, Tool};
 //! use windlass::server::{Registry, ServerConfig};
-//! use windlass_sim::{Sim, SimServer, Weather, handler};
+//! use windlass_sim::{Sim, SimServer, NetworkConditions, handler};
 //!
 //! fn server() -> SimServer {
 //!     let mut registry = Registry::new();
@@ -20,7 +20,7 @@
 //! }
 //!
 //! let client = ClientConfig::new(Implementation::new("doc", "1"));
-//! let mut sim = Sim::new(7, Weather::rough(), client, server);
+//! let mut sim = Sim::new(7, NetworkConditions::rough(), client, server);
 //! assert!(sim.run_until(|sim| sim.client.peer().is_some()));
 //! let call = sim.client.call::<CallTool>(&CallToolParams::new("greet")).unwrap();
 //! assert!(sim.run_until(|sim| sim.client.outcome(call).is_some()));
@@ -33,7 +33,7 @@
 //! ```
 //!
 //! The parts: [`Sim`] runs two [`Party`]s, which are a [`SimClient`], a [`SimServer`] or a [`Script`]; [`HttpSim`] runs
-//! many clients and one server over HTTP; [`Weather`] says how their [`Pipe`]s behave, and [`Faults`] what breaks; the
+//! many clients and one server over HTTP; [`NetworkConditions`] says how their [`Pipe`]s behave, and [`Faults`] what breaks; the
 //! [`Trace`] has a hash for comparing runs and a transcript for reading them, which [`assert_transcript_file`] compares
 //! with the one that is expected.
 
@@ -41,6 +41,7 @@
 
 mod client;
 mod clock;
+mod conditions;
 mod ends;
 mod http_sim;
 mod movable;
@@ -55,9 +56,9 @@ mod sim;
 mod stream;
 mod trace;
 mod transcript;
-mod weather;
 
 pub use client::{InputAnswer, SimClient};
+pub use conditions::{Faults, NetworkConditions};
 pub use http_sim::{HttpSim, SimClientId};
 pub use party::{Closing, Log, Party, Turn};
 pub use pipe::Pipe;
@@ -67,4 +68,3 @@ pub use server::{Handler, ServerMachine, SimContext, SimServer, handler};
 pub use sim::Sim;
 pub use trace::{Side, Trace};
 pub use transcript::{UPDATE, assert_transcript, assert_transcript_file};
-pub use weather::{Faults, Weather};

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use windlass::link::AnyServer;
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant};
 
+use crate::conditions::NetworkConditions;
 use crate::ends::{End, Ends};
 use crate::party::Closing;
 use crate::scene::Scene;
 use crate::stream::Stream;
 use crate::trace::Side;
-use crate::weather::Weather;
 
 /// Who hears what is written: the number of the connection, who writes, and what.
 type Tap = Box<dyn FnMut(u32, Side, &[u8])>;
@@ -73,9 +73,9 @@ impl Network {
         self.connections.values().filter_map(next).min()
     }
 
-    pub(crate) fn set_weather(&mut self, weather: &Weather) {
+    pub(crate) fn set_conditions(&mut self, conditions: &NetworkConditions) {
         for connection in self.connections.values_mut() {
-            connection.stream.set_weather(weather);
+            connection.stream.set_conditions(conditions);
         }
     }
 
@@ -97,7 +97,7 @@ impl Network {
         self.opened += 1;
         let number = self.opened;
         let refused = scene.refuse();
-        let at = scene.now + scene.random.duration(&scene.weather.delay);
+        let at = scene.now + scene.random.duration(&scene.conditions.delay);
         let connection = Connection {
             client,
             names: [Some(conn), None],
@@ -164,7 +164,7 @@ impl Network {
         true
     }
 
-    /// Moves what a side has to write, in as many writes as the weather wants.
+    /// Moves what a side has to write, in as many writes as the conditions want.
     fn write(&mut self, number: u32, side: Side, ends: &mut Ends<'_>, scene: &mut Scene) -> bool {
         let mut moved = false;
         loop {

@@ -4,22 +4,22 @@ use std::collections::VecDeque;
 
 use windlass::Instant;
 
+use crate::conditions::{Faults, NetworkConditions};
 use crate::random::Random;
-use crate::weather::{Faults, Weather};
 
 /// One direction of a stream.
 ///
 /// ```
 /// use windlass::Instant;
-/// use windlass_sim::{Pipe, Random, Weather};
+/// use windlass_sim::{Pipe, Random, NetworkConditions};
 ///
-/// let mut pipe = Pipe::new(Weather::bytewise(), Random::new(1));
+/// let mut pipe = Pipe::new(NetworkConditions::bytewise(), Random::new(1));
 /// assert_eq!(pipe.write(b"ab", Instant::ZERO), 1);
 /// assert_eq!(pipe.arrived(Instant::ZERO), Some(&b"a"[..]));
 /// ```
 #[derive(Debug)]
 pub struct Pipe {
-    weather: Weather,
+    conditions: NetworkConditions,
     random: Random,
     chunks: VecDeque<(Instant, Vec<u8>)>,
     bytes: usize,
@@ -31,14 +31,14 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A pipe in this weather.
-    pub fn new(weather: Weather, random: Random) -> Self {
-        Self { weather, random, chunks: VecDeque::new(), bytes: 0, last: Instant::ZERO, end: None, breaks: None }
+    /// A pipe under these conditions.
+    pub fn new(conditions: NetworkConditions, random: Random) -> Self {
+        Self { conditions, random, chunks: VecDeque::new(), bytes: 0, last: Instant::ZERO, end: None, breaks: None }
     }
 
-    /// Changes the weather for what is written from now on.
-    pub fn set_weather(&mut self, weather: Weather) {
-        self.weather = weather;
+    /// Changes the conditions for what is written from now on.
+    pub fn set_conditions(&mut self, conditions: NetworkConditions) {
+        self.conditions = conditions;
     }
 
     /// Takes some of `bytes`, perhaps none, and says how many. After the end, whatever comes is swallowed.
@@ -46,11 +46,11 @@ impl Pipe {
         if self.end.is_some() || self.breaks.is_some() {
             return bytes.len();
         }
-        let room = self.weather.capacity.saturating_sub(self.bytes).min(bytes.len());
+        let room = self.conditions.capacity.saturating_sub(self.bytes).min(bytes.len());
         if room == 0 {
             return 0;
         }
-        let chunk = self.random.between(*self.weather.chunk.start() as u64, *self.weather.chunk.end() as u64);
+        let chunk = self.random.between(*self.conditions.chunk.start() as u64, *self.conditions.chunk.end() as u64);
         let count = room.min(usize::try_from(chunk).unwrap_or(usize::MAX)).max(1);
         let arrival = self.arrival(now);
         let chunk = self.through_faults(&bytes[..count], arrival);
@@ -63,10 +63,10 @@ impl Pipe {
 
     /// What arrives of a chunk, and when: the faults may make it late, cut it off or spoil it.
     fn through_faults(&mut self, bytes: &[u8], arrival: Instant) -> Vec<u8> {
-        let Faults { stalled, half_closed, reset, corrupted, .. } = self.weather.faults;
+        let Faults { stalled, half_closed, reset, corrupted, .. } = self.conditions.faults;
         let mut chunk = bytes.to_vec();
         if self.hit(stalled) {
-            self.last = arrival + self.random.duration(&self.weather.faults.stall);
+            self.last = arrival + self.random.duration(&self.conditions.faults.stall);
         }
         if self.hit(corrupted) {
             let at = self.random.between(0, chunk.len() as u64 - 1) as usize;
@@ -82,7 +82,7 @@ impl Pipe {
         chunk
     }
 
-    /// Whether something happens that happens once in `times`. In weather without it nothing is drawn.
+    /// Whether something happens that happens once in `times`. Under conditions without it nothing is drawn.
     fn hit(&mut self, times: u64) -> bool {
         times > 0 && self.random.one_in(times)
     }
@@ -143,7 +143,7 @@ impl Pipe {
     }
 
     fn arrival(&mut self, now: Instant) -> Instant {
-        self.last = self.last.max(now + self.random.duration(&self.weather.delay));
+        self.last = self.last.max(now + self.random.duration(&self.conditions.delay));
         self.last
     }
 }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn bytes_arrive_in_order_and_the_end_comes_last() {
         for seed in 0..50 {
-            let mut pipe = Pipe::new(Weather::rough(), Random::new(seed));
+            let mut pipe = Pipe::new(NetworkConditions::rough(), Random::new(seed));
             let sent: Vec<u8> = (0..5000_u32).map(|byte| byte as u8).collect();
             let (mut written, mut received, mut now) = (0, Vec::new(), Instant::ZERO);
             while !pipe.has_ended(now) {
@@ -170,7 +170,7 @@ mod tests {
                     received.extend_from_slice(&bytes);
                     pipe.take(bytes.len());
                 }
-                assert!(pipe.len() <= Weather::rough().capacity);
+                assert!(pipe.len() <= NetworkConditions::rough().capacity);
                 now = now + Duration::from_millis(1);
             }
             assert_eq!(received, sent, "seed {seed}");
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_full_pipe_takes_nothing_more() {
-        let weather = Weather { capacity: 4, ..Weather::calm() };
-        let mut pipe = Pipe::new(weather, Random::new(1));
+        let conditions = NetworkConditions { capacity: 4, ..NetworkConditions::ideal() };
+        let mut pipe = Pipe::new(conditions, Random::new(1));
         assert_eq!(pipe.write(b"abcdef", Instant::ZERO), 4);
         assert_eq!(pipe.write(b"ef", Instant::ZERO), 0);
         pipe.take(1);
@@ -191,7 +191,7 @@ mod tests {
     fn faults_cut_spoil_and_delay() {
         let written = b"0123456789";
         let faulty = |faults| {
-            let mut pipe = Pipe::new(Weather { faults, ..Weather::calm() }, Random::new(3));
+            let mut pipe = Pipe::new(NetworkConditions { faults, ..NetworkConditions::ideal() }, Random::new(3));
             assert_eq!(pipe.write(written, Instant::ZERO), written.len(), "the writer knows nothing of it");
             assert_eq!(pipe.write(written, Instant::ZERO), written.len());
             pipe

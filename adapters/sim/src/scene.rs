@@ -2,27 +2,27 @@
 
 use windlass::Instant;
 
+use crate::conditions::NetworkConditions;
 use crate::party::Log;
 use crate::random::Random;
 use crate::trace::{Side, Trace};
-use crate::weather::Weather;
 
-/// Steps without the clock moving after which something must be going in circles. A long session in bytewise weather
+/// Steps without the clock moving after which something must be going in circles. A long session under bytewise conditions
 /// takes some ten thousand.
 const MOST_STEPS_AT_ONCE: u32 = 10_000_000;
 
-/// The time, the weather, chance, and the record of what happens.
+/// The time, the conditions, chance, and the record of what happens.
 pub(crate) struct Scene {
     pub(crate) now: Instant,
-    pub(crate) weather: Weather,
+    pub(crate) conditions: NetworkConditions,
     pub(crate) random: Random,
     pub(crate) trace: Trace,
     steps_at_once: u32,
 }
 
 impl Scene {
-    pub(crate) fn new(seed: u64, weather: Weather) -> Self {
-        Self { now: Instant::ZERO, weather, random: Random::new(seed), trace: Trace::default(), steps_at_once: 0 }
+    pub(crate) fn new(seed: u64, conditions: NetworkConditions) -> Self {
+        Self { now: Instant::ZERO, conditions, random: Random::new(seed), trace: Trace::default(), steps_at_once: 0 }
     }
 
     /// The clock moves on, never back.
@@ -40,9 +40,9 @@ impl Scene {
         assert!(!circles, "going in circles at {:?}:\n{}", self.now, self.trace.transcript());
     }
 
-    /// Whether a stream cannot be opened. In weather without this nothing is drawn.
+    /// Whether a stream cannot be opened. Under conditions without this nothing is drawn.
     pub(crate) fn refuse(&mut self) -> bool {
-        let refused = self.weather.faults.refused;
+        let refused = self.conditions.faults.refused;
         refused > 0 && self.random.one_in(refused)
     }
 

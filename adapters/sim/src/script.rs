@@ -9,10 +9,10 @@ use crate::party::{Closing, Log, Party, Turn};
 /// ```
 /// use windlass::client::ClientConfig;
 /// use windlass::model::Implementation;
-/// use windlass_sim::{Sim, Weather};
+/// use windlass_sim::{Sim, NetworkConditions};
 ///
 /// let config = ClientConfig::new(Implementation::new("doc", "1"));
-/// let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
+/// let mut sim = Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
 /// sim.settle();
 /// assert!(sim.server.heard()[0].contains("server/discover"));
 /// sim.server.say(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found"}}"#);

@@ -5,13 +5,13 @@ use windlass::{ConnError, ConnErrorKind, Instant, earliest};
 
 use crate::client::SimClient;
 use crate::clock::{World, under_the_clock};
+use crate::conditions::NetworkConditions;
 use crate::party::{Closing, Party, Turn};
 use crate::scene::Scene;
 use crate::script::Script;
 use crate::server::SimServer;
 use crate::stream::Stream;
 use crate::trace::Side;
-use crate::weather::Weather;
 
 /// A client and a server in one process, under one virtual clock.
 ///
@@ -31,23 +31,28 @@ pub struct Sim<C, S> {
 
 impl Sim<SimClient, SimServer> {
     /// A client and a server. `server` starts it, and starts it again if the client wants a second stream.
-    pub fn new(seed: u64, weather: Weather, client: ClientConfig, server: impl FnMut() -> SimServer + 'static) -> Self {
-        Self::of(seed, weather, SimClient::new(client), server)
+    pub fn new(
+        seed: u64,
+        conditions: NetworkConditions,
+        client: ClientConfig,
+        server: impl FnMut() -> SimServer + 'static,
+    ) -> Self {
+        Self::of(seed, conditions, SimClient::new(client), server)
     }
 }
 
 impl Sim<SimClient, Script> {
     /// A client, and a server that says what the test types.
-    pub fn with_scripted_server(seed: u64, weather: Weather, client: ClientConfig) -> Self {
-        Self::of(seed, weather, SimClient::new(client), Script::new)
+    pub fn with_scripted_server(seed: u64, conditions: NetworkConditions, client: ClientConfig) -> Self {
+        Self::of(seed, conditions, SimClient::new(client), Script::new)
     }
 }
 
 impl Sim<Script, SimServer> {
     /// A server, and a client that says what the test types.
-    pub fn with_scripted_client(seed: u64, weather: Weather, server: SimServer) -> Self {
+    pub fn with_scripted_client(seed: u64, conditions: NetworkConditions, server: SimServer) -> Self {
         let mut server = Some(server);
-        Self::of(seed, weather, Script::new(), move || {
+        Self::of(seed, conditions, Script::new(), move || {
             server.take().expect("a scripted client never asks for a second stream")
         })
     }
@@ -55,8 +60,8 @@ impl Sim<Script, SimServer> {
 
 impl<C: Party, S: Party> Sim<C, S> {
     /// Any two parties.
-    pub fn of(seed: u64, weather: Weather, client: C, mut server: impl FnMut() -> S + 'static) -> Self {
-        let mut scene = Scene::new(seed, weather);
+    pub fn of(seed: u64, conditions: NetworkConditions, client: C, mut server: impl FnMut() -> S + 'static) -> Self {
+        let mut scene = Scene::new(seed, conditions);
         Self {
             client,
             server: server(),
@@ -75,10 +80,10 @@ impl<C: Party, S: Party> Sim<C, S> {
         self.streams
     }
 
-    /// Changes the weather for what is written from now on.
-    pub fn set_weather(&mut self, weather: Weather) {
-        self.stream.set_weather(&weather);
-        self.scene.weather = weather;
+    /// Changes the conditions for what is written from now on.
+    pub fn set_conditions(&mut self, conditions: NetworkConditions) {
+        self.stream.set_conditions(&conditions);
+        self.scene.conditions = conditions;
     }
 
     /// Breaks the stream under both sides.
@@ -137,7 +142,7 @@ impl<C: Party, S: Party> Sim<C, S> {
         }
     }
 
-    /// Moves what a side has to write, in as many writes as the weather wants.
+    /// Moves what a side has to write, in as many writes as the conditions want.
     fn write(&mut self, side: Side) -> bool {
         let mut moved = false;
         loop {

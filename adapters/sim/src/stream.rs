@@ -2,11 +2,11 @@
 
 use windlass::Instant;
 
+use crate::conditions::NetworkConditions;
 use crate::party::Closing;
 use crate::pipe::Pipe;
 use crate::scene::Scene;
 use crate::trace::Side;
-use crate::weather::Weather;
 
 /// A stream. Whatever a side asks about it is asked for that side.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(scene: &mut Scene) -> Self {
         Self {
-            toward: [(); 2].map(|()| Pipe::new(scene.weather.clone(), scene.random.fork())),
+            toward: [(); 2].map(|()| Pipe::new(scene.conditions.clone(), scene.random.fork())),
             told_end: [false; 2],
             wrote_end: [false; 2],
             broken: false,
@@ -31,9 +31,9 @@ impl Stream {
         }
     }
 
-    pub(crate) fn set_weather(&mut self, weather: &Weather) {
+    pub(crate) fn set_conditions(&mut self, conditions: &NetworkConditions) {
         for pipe in &mut self.toward {
-            pipe.set_weather(weather.clone());
+            pipe.set_conditions(conditions.clone());
         }
     }
 

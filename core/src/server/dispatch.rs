@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::config::Caller;
-use super::handling::{Kind, ServerRequest};
+use super::handling::{RequestKind, ServerRequest};
 use super::params::{Params, read};
 use super::{Call, LastCaller, Server, ServerEvent};
 use crate::json::{Fault, JsonText};
@@ -72,7 +72,7 @@ impl<T, H: Clone> Server<T, H> {
             progress_token,
             last_progress: f64::NEG_INFINITY,
             log_level,
-            kind: Kind::Immediate,
+            kind: RequestKind::Immediate,
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
         if modern_meta || method == "server/discover" || self.session.is_anonymous() {

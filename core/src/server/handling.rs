@@ -37,11 +37,11 @@ pub(crate) struct ServerRequest {
     pub(super) progress_token: Option<ProgressToken>,
     pub(super) last_progress: f64,
     pub(super) log_level: Option<LoggingLevel>,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
 }
 
 /// What is being done about it.
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     /// It is answered at once.
     Immediate,
     /// A handler is at it, or waits for inputs that are still missing.
@@ -66,7 +66,7 @@ impl ServerRequest {
     }
 
     pub(super) fn is_subscription(&self) -> bool {
-        matches!(self.kind, Kind::Subscription(_))
+        matches!(self.kind, RequestKind::Subscription(_))
     }
 }
 
@@ -233,7 +233,7 @@ impl<T, H: Clone> Server<T, H> {
             state_id,
             rounds: 0,
         });
-        open.data.kind = Kind::Handler { invocation: invocation.clone(), missing: 0 };
+        open.data.kind = RequestKind::Handler { invocation: invocation.clone(), missing: 0 };
         self.queue_invocation(handler, invocation);
     }
 
@@ -289,7 +289,7 @@ impl<T, H: Clone> Server<T, H> {
 
     pub(super) fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
         match &self.session.request(key)?.data.kind {
-            Kind::Handler { invocation, .. } => Some(invocation),
+            RequestKind::Handler { invocation, .. } => Some(invocation),
             _ => None,
         }
     }

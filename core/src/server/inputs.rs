@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::handling::{Kind, digest};
+use super::handling::{RequestKind, digest};
 use super::invocation::{Invocation, Invoked, Needs};
 use super::state::Carried;
 use super::{Call, Server};
@@ -128,7 +128,7 @@ impl<T, H: Clone> Server<T, H> {
             next.state = needs.state;
         }
         if let Some(request) = self.session.request_mut(key) {
-            request.data.kind = Kind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
+            request.data.kind = RequestKind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
         }
         let timing = Timing::exactly(self.offer.config.input_timeout);
         for (name, mut request) in needs.requests {
@@ -176,7 +176,7 @@ impl<T, H: Clone> Server<T, H> {
     /// A legacy client has answered one of a handler's requests for input.
     pub(super) fn input_arrived(&mut self, key: RequestKey, name: String, answer: Result<Json, RpcError>) {
         let Some(request) = self.session.request_mut(key) else { return };
-        let Kind::Handler { invocation, missing } = &mut request.data.kind else { return };
+        let RequestKind::Handler { invocation, missing } = &mut request.data.kind else { return };
         match answer {
             Ok(answer) => {
                 Arc::make_mut(invocation).inputs.insert(name, answer);
@@ -204,7 +204,7 @@ impl<T, H: Clone> Server<T, H> {
         let waiting: alloc::vec::Vec<_> = self
             .session
             .requests()
-            .filter(|(_, request)| matches!(request.data.kind, Kind::Handler { missing: 1.., .. }))
+            .filter(|(_, request)| matches!(request.data.kind, RequestKind::Handler { missing: 1.., .. }))
             .map(|(key, _)| key)
             .collect();
         for key in waiting {

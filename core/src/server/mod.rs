@@ -19,7 +19,7 @@ mod subscriptions;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -45,7 +45,7 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::{EmptyParams, LoggingLevel, MethodInfo, Side, SubscriptionFilter, key};
+use crate::model::{EmptyParams, LoggingLevel, MethodInfo, ProtocolVersion, Side, SubscriptionFilter, key};
 use crate::observer::Outcome;
 pub use crate::session::KeepAliveConfig;
 use crate::session::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, RequestKey, Session, Timing};
@@ -111,7 +111,7 @@ struct Legacy {
 /// What a request of the server's is for.
 pub(crate) enum Call<T> {
     /// An input that a handler asked for, under a name.
-    Input { request: RequestKey, name: alloc::string::String },
+    Input { request: RequestKey, name: String },
     /// A keep-alive ping.
     Ping,
     /// A call of the program's.
@@ -125,8 +125,8 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
-    pub(crate) fn one_of_many(offer: Arc<Offer<H>>, name: u32, stateless: bool) -> Self {
-        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, name, stateless);
+    pub(crate) fn one_of_many(offer: Arc<Offer<H>>, index: u32, stateless: bool) -> Self {
+        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, index, stateless);
         Self::with(offer, session)
     }
 
@@ -178,7 +178,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// What was negotiated with a legacy client.
-    pub(crate) fn legacy_version(&self) -> Option<crate::model::ProtocolVersion> {
+    pub(crate) fn legacy_version(&self) -> Option<ProtocolVersion> {
         self.legacy.caller.as_ref().map(|caller| caller.version)
     }
 

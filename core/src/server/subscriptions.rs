@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::Server;
-use super::handling::Kind;
+use super::handling::RequestKind;
 use super::registry::Changes;
 use crate::json::write_json;
 use crate::jsonrpc::{Id, RpcError, Splice};
@@ -78,7 +78,7 @@ impl<T, H: Clone> Server<T, H> {
         // Many clients together may listen as often as they have connections.
         let open = match self.session.is_anonymous() {
             true => 0,
-            false => self.session.requests().filter(|(_, request)| request.data.is_subscription()).count(),
+            false => self.open_subscriptions(|_| true).len(),
         };
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
         if open >= self.offer.config.limits.subscriptions || resources > self.offer.config.limits.subscriptions {
@@ -87,7 +87,7 @@ impl<T, H: Clone> Server<T, H> {
         let honoured = params.notifications.honoured_by(&capabilities);
         let Some(request) = self.session.request_mut(key) else { return Ok(()) };
         let meta = subscription_meta(&request.id);
-        request.data.kind = Kind::Subscription(honoured.clone());
+        request.data.kind = RequestKind::Subscription(honoured.clone());
 
         #[derive(Serialize)]
         struct Acknowledged {
@@ -134,18 +134,16 @@ impl<T, H: Clone> Server<T, H> {
         if self.legacy.operating && change.is_wanted_by(&self.legacy.subscriptions) {
             self.session.notify(None, change.method(), params, Splice::default());
         }
-        let listeners: Vec<(RequestKey, Id)> = self
-            .session
-            .requests()
-            .filter(
-                |(_, request)| matches!(&request.data.kind, Kind::Subscription(filter) if change.is_wanted_by(filter)),
-            )
-            .map(|(key, request)| (key, request.id.clone()))
-            .collect();
-        for (key, id) in listeners {
+        for (key, id) in self.open_subscriptions(|filter| change.is_wanted_by(filter)) {
             let meta = subscription_meta(&id);
             self.session.notify(Some(key), change.method(), params, Splice { members: b"", meta: &meta });
         }
+    }
+
+    fn open_subscriptions(&self, wanted: impl Fn(&SubscriptionFilter) -> bool) -> Vec<(RequestKey, Id)> {
+        let wanted = |kind: &RequestKind| matches!(kind, RequestKind::Subscription(filter) if wanted(filter));
+        let open = self.session.requests().filter(|(_, request)| wanted(&request.data.kind));
+        open.map(|(key, request)| (key, request.id.clone())).collect()
     }
 
     /// Ends every subscription in order: on a shared stream the client is told by a cancellation, and the request is
@@ -157,13 +155,7 @@ impl<T, H: Clone> Server<T, H> {
             request_id: &'a Id,
             reason: &'a str,
         }
-        let open: Vec<(RequestKey, Id)> = self
-            .session
-            .requests()
-            .filter(|(_, request)| request.data.is_subscription())
-            .map(|(key, request)| (key, request.id.clone()))
-            .collect();
-        for (key, id) in open {
+        for (key, id) in self.open_subscriptions(|_| true) {
             let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
             if !self.session.is_anonymous() {
                 self.session.notify(Some(key), "notifications/cancelled", &cancelled, Splice::default());

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{Kind, Session};
+use super::{OutgoingKind, Session};
 use crate::jsonrpc::{Id, RpcError, Splice, encode_result};
 use crate::observer::{Observation, Outcome};
 
@@ -16,7 +16,7 @@ pub struct RequestKey {
 }
 
 /// A request that waits for our answer.
-pub(crate) struct Incoming<I> {
+pub(crate) struct OpenRequest<I> {
     pub(crate) id: Id,
     pub(crate) data: I,
 }
@@ -69,27 +69,27 @@ impl<T, I> Session<T, I> {
             self.observe(|| Observation::LimitHit { limit: "incoming_requests" });
             return Err(NotBegun::TooMany);
         }
-        let key = RequestKey { session: self.name, number: self.next_key };
+        let key = RequestKey { session: self.index, number: self.next_key };
         self.next_key += 1;
         if !self.anonymous {
             self.keys.insert(id.clone(), key);
         }
-        self.incoming.insert(key, Incoming { id: id.clone(), data });
+        self.incoming.insert(key, OpenRequest { id: id.clone(), data });
         Ok(key)
     }
 
     /// An open request.
-    pub(crate) fn request(&self, key: RequestKey) -> Option<&Incoming<I>> {
+    pub(crate) fn request(&self, key: RequestKey) -> Option<&OpenRequest<I>> {
         self.incoming.get(&key)
     }
 
     /// An open request.
-    pub(crate) fn request_mut(&mut self, key: RequestKey) -> Option<&mut Incoming<I>> {
+    pub(crate) fn request_mut(&mut self, key: RequestKey) -> Option<&mut OpenRequest<I>> {
         self.incoming.get_mut(&key)
     }
 
     /// All open requests, oldest first.
-    pub(crate) fn requests(&self) -> impl Iterator<Item = (RequestKey, &Incoming<I>)> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (RequestKey, &OpenRequest<I>)> {
         self.incoming.iter().map(|(&key, request)| (key, request))
     }
 
@@ -103,7 +103,7 @@ impl<T, I> Session<T, I> {
     }
 
     /// Takes a request off the table that will not be answered.
-    pub(crate) fn end(&mut self, key: RequestKey) -> Option<Incoming<I>> {
+    pub(crate) fn end(&mut self, key: RequestKey) -> Option<OpenRequest<I>> {
         let request = self.remove_request(key)?;
         if let Some(watch) = &mut self.watch {
             watch.theirs_finished(key, Outcome::Cancelled);
@@ -111,7 +111,7 @@ impl<T, I> Session<T, I> {
         Some(request)
     }
 
-    fn remove_request(&mut self, key: RequestKey) -> Option<Incoming<I>> {
+    fn remove_request(&mut self, key: RequestKey) -> Option<OpenRequest<I>> {
         let request = self.incoming.remove(&key)?;
         self.keys.remove(&request.id);
         Some(request)
@@ -125,7 +125,9 @@ impl<T, I> Session<T, I> {
         }
         let Some(request) = self.remove_request(key) else { return };
         let encode = |out: &mut Vec<u8>| encode_result(out, &request.id, result, splice);
-        if let Err(error) = self.append(Kind::Answer { to: Some(key), error: None }, None, Some(&request.id), encode) {
+        if let Err(error) =
+            self.append(OutgoingKind::Answer { to: Some(key), error: None }, None, Some(&request.id), encode)
+        {
             let error = RpcError::internal(alloc::format!("the result cannot be written as JSON: {error}"));
             self.append_error(Some(key), Some(&request.id), false, &error);
         }

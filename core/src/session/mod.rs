@@ -11,15 +11,15 @@ mod outgoing;
 mod role;
 mod watch;
 
-pub(crate) use incoming::Incoming;
+pub(crate) use incoming::OpenRequest;
 pub use incoming::RequestKey;
 pub use keep_alive::KeepAliveConfig;
 pub(crate) use keep_alive::{KeepAlive, KeepAliveStep};
 #[cfg(feature = "client")]
 pub(crate) use outbox::Outgoing;
-pub(crate) use outbox::{Kind, LinkKind, Outbox};
 #[cfg(all(feature = "client", any(test, feature = "http")))]
 pub(crate) use outbox::{Label, MethodName};
+pub(crate) use outbox::{LinkKind, Outbox, OutgoingKind};
 pub(crate) use outgoing::{Pending, Timing};
 pub(crate) use role::LinkedRole;
 
@@ -45,14 +45,14 @@ pub(crate) struct Session<T, I> {
     /// Whether something was not even queued, because too much was waiting already. There is no way back from that.
     overflowed: bool,
     /// Tells this session's requests from those of others in the same machine.
-    name: u32,
+    index: u32,
     /// Whether the peer is many, who know nothing of each other's ids.
     anonymous: bool,
     next_number: i64,
     pending: Table<i64, Pending<T>>,
     deadlines: Table<(Instant, i64), ()>,
     next_key: u64,
-    incoming: Table<RequestKey, Incoming<I>>,
+    incoming: Table<RequestKey, OpenRequest<I>>,
     keys: Table<Id, RequestKey>,
     counters: Counters,
     watch: Option<Box<Watch>>,
@@ -112,7 +112,7 @@ impl<T, I> Session<T, I> {
             outbox: Outbox::new(link),
             unsent_bytes: 0,
             overflowed: false,
-            name: 0,
+            index: 0,
             anonymous: false,
             next_number: 1,
             pending: Table::new(),
@@ -125,8 +125,8 @@ impl<T, I> Session<T, I> {
     }
 
     /// One of many sessions in a machine, whose messages travel by themselves.
-    pub(crate) fn one_of_many(limits: &Limits, observer: &Observed, name: u32, anonymous: bool) -> Self {
-        Self { name, anonymous, ..Self::new(limits, observer, LinkKind::Exchanges) }
+    pub(crate) fn one_of_many(limits: &Limits, observer: &Observed, index: u32, anonymous: bool) -> Self {
+        Self { index, anonymous, ..Self::new(limits, observer, LinkKind::Exchanges) }
     }
 
     /// Whether the peer is many, who share nothing.
@@ -157,7 +157,7 @@ impl<T, I> Session<T, I> {
     /// Appends a message. Says where its content stands.
     fn append(
         &mut self,
-        kind: Kind,
+        kind: OutgoingKind,
         method: Option<&str>,
         id: Option<&Id>,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<Range<usize>, serde_json::Error>,
@@ -196,7 +196,7 @@ impl<T, I> Session<T, I> {
             return Ok(());
         }
         let encode = |out: &mut Vec<u8>| encode_notification(out, method, params, splice);
-        self.append(Kind::Notification { about }, Some(method), None, encode).map(drop)
+        self.append(OutgoingKind::Notification { about }, Some(method), None, encode).map(drop)
     }
 
     /// Appends an error that answers something that never became a request.
@@ -207,13 +207,13 @@ impl<T, I> Session<T, I> {
     /// Answers a request at once, without taking it in.
     pub(crate) fn answer_at_once<R: Serialize + ?Sized>(&mut self, id: &Id, result: &R) {
         let encode = |out: &mut Vec<u8>| encode_result(out, id, result, Splice::default());
-        let written = self.append(Kind::Answer { to: None, error: None }, None, Some(id), encode);
+        let written = self.append(OutgoingKind::Answer { to: None, error: None }, None, Some(id), encode);
         debug_assert!(written.is_ok(), "a result of the engine's own always serialises");
     }
 
     fn append_error(&mut self, to: Option<RequestKey>, id: Option<&Id>, null_id: bool, error: &RpcError) {
         let encode = |out: &mut Vec<u8>| encode_error(out, id, null_id, error);
-        let written = self.append(Kind::Answer { to, error: Some(error.code) }, None, id, encode);
+        let written = self.append(OutgoingKind::Answer { to, error: Some(error.code) }, None, id, encode);
         debug_assert!(written.is_ok(), "an error object always serialises");
     }
 

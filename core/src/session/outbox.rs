@@ -45,7 +45,7 @@ struct Labels {
 /// What a message is.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
-    pub(crate) kind: Kind,
+    pub(crate) kind: OutgoingKind,
     /// The method; none for an answer.
     pub(crate) method: Option<MethodName>,
     /// Where its parameters stand in its bytes, or its result; empty if there are none.
@@ -53,7 +53,7 @@ pub(crate) struct Label {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OutgoingKind {
     /// A request under this number. On the way to the answer to a request of the peer's, it belongs to that.
     Request { number: i64, about: Option<RequestKey> },
     /// A notification, which may belong to a request of the peer's as well.
@@ -90,7 +90,7 @@ impl Outbox {
     /// appended.
     pub(super) fn append<E>(
         &mut self,
-        kind: Kind,
+        kind: OutgoingKind,
         method: Option<&str>,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<Range<usize>, E>,
     ) -> Result<Range<usize>, E> {
@@ -215,7 +215,7 @@ impl Outgoing {
 
     /// The number of a request.
     pub(crate) fn number(&self) -> Option<i64> {
-        if let Kind::Request { number, .. } = self.label.kind { Some(number) } else { None }
+        if let OutgoingKind::Request { number, .. } = self.label.kind { Some(number) } else { None }
     }
 
     /// Its parameters, or its result.
@@ -233,7 +233,7 @@ impl Outgoing {
     ) -> Result<Self, serde_json::Error> {
         let mut bytes = Vec::new();
         let content = encode_request(&mut bytes, number, method, params, splice)?;
-        let kind = Kind::Request { number, about: None };
+        let kind = OutgoingKind::Request { number, about: None };
         Ok(Self { label: Label { kind, method: Some(MethodName::of(method)), content }, bytes })
     }
 

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use super::{Kind, RequestKey, Session};
+use super::{OutgoingKind, RequestKey, Session};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
 use crate::observer::{Observation, Outcome};
@@ -107,7 +107,7 @@ impl<T, I> Session<T, I> {
         let number = self.next_number;
         self.watch_at(now);
         let encode = |out: &mut Vec<u8>| encode_request(out, number, method, params, splice);
-        let params = match self.append(Kind::Request { number, about }, Some(method), None, encode) {
+        let params = match self.append(OutgoingKind::Request { number, about }, Some(method), None, encode) {
             Ok(params) => params,
             Err(error) => return Err(Refused::new(SendError::Unencodable(error.to_string()), token)),
         };

@@ -208,9 +208,9 @@ fn many_clients_may_use_the_same_id() {
     assert_eq!(
         kinds,
         [
-            Kind::Answer { to: Some(two), error: None },
-            Kind::Answer { to: None, error: Some(-32603) },
-            Kind::Notification { about: None }
+            OutgoingKind::Answer { to: Some(two), error: None },
+            OutgoingKind::Answer { to: None, error: Some(-32603) },
+            OutgoingKind::Notification { about: None }
         ]
     );
     assert_eq!(session.outbox.len(), 0);

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Kind, RequestKey, Session};
+use super::{OutgoingKind, RequestKey, Session};
 use crate::error::CloseReason;
 use crate::json::{JsonText, first_member};
 use crate::jsonrpc::{Id, Malformed, Message};
@@ -37,28 +37,35 @@ impl Watch {
     }
 
     /// A message was appended to the outbox.
-    pub(super) fn appended(&mut self, kind: Kind, method: Option<&str>, id: Option<&Id>, content: &[u8], bytes: usize) {
+    pub(super) fn appended(
+        &mut self,
+        kind: OutgoingKind,
+        method: Option<&str>,
+        id: Option<&Id>,
+        content: &[u8],
+        bytes: usize,
+    ) {
         let content = core::str::from_utf8(content).ok().filter(|content| !content.is_empty());
         let content = content.map(JsonText::trusted);
         let answered = match kind {
-            Kind::Answer { to: Some(key), error: Some(code) } => Some((key, Outcome::Error(code))),
-            Kind::Answer { to: Some(key), error: None } => {
+            OutgoingKind::Answer { to: Some(key), error: Some(code) } => Some((key, Outcome::Error(code))),
+            OutgoingKind::Answer { to: Some(key), error: None } => {
                 Some((key, content.map_or(Outcome::Result, |result| Outcome::of(&Ok(result)))))
             }
             _ => None,
         };
         let own;
         let (kind, id) = match kind {
-            Kind::Request { number, .. } => {
+            OutgoingKind::Request { number, .. } => {
                 let method = method.unwrap_or_default();
                 let open = self.open(method, content);
                 self.outgoing.insert(number, open);
                 own = Id::Number(number);
                 (MessageKind::Request, Some(&own))
             }
-            Kind::Notification { .. } => (MessageKind::Notification, None),
-            Kind::Answer { error: None, .. } => (MessageKind::Result, id),
-            Kind::Answer { .. } => (MessageKind::Error, id),
+            OutgoingKind::Notification { .. } => (MessageKind::Notification, None),
+            OutgoingKind::Answer { error: None, .. } => (MessageKind::Result, id),
+            OutgoingKind::Answer { .. } => (MessageKind::Error, id),
         };
         let direction = Direction::Outgoing;
         self.observer.tell(|| Observation::Message(Passed { direction, kind, method, id, bytes }));

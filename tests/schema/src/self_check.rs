@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass::model::ProtocolVersion;
-use windlass_sim::{Side, Weather};
+use windlass_sim::{NetworkConditions, Side};
 
 use crate::check::check;
 use crate::conversation::Conversation;
@@ -18,7 +18,7 @@ use crate::{sessions, transcript};
 pub fn run(schemas: &Schemas) -> Result<(usize, Vec<String>), String> {
     let mut breaking = Breaking { schemas, broken: 0, unnoticed: Vec::new() };
     for version in ProtocolVersion::ALL {
-        let session = sessions::transcript(0, Weather::calm(), version)?;
+        let session = sessions::transcript(0, NetworkConditions::ideal(), version)?;
         let mut conversation = Conversation::default();
         for line in transcript::lines(&session).filter(|line| !line.is_cut) {
             breaking.frame(version, line.sender, line.text, &mut conversation)?;
@@ -63,7 +63,7 @@ impl Breaking<'_> {
 
 /// The messages of a session over HTTP. Each that its transcript has must be found in the recording of its bytes.
 fn over_http(version: ProtocolVersion) -> Result<Vec<Said>, String> {
-    let recorded = sessions::over_http::record(0, Weather::calm(), version)?;
+    let recorded = sessions::over_http::record(0, NetworkConditions::ideal(), version)?;
     let messages = http::read(&recorded.connections)?.said;
     let mut found: Vec<_> = messages.iter().map(|said| (said.sender, said.text.as_str())).collect();
     let mut expected: Vec<_> = transcript::lines(&recorded.transcript).filter_map(message_in).collect();

@@ -16,7 +16,7 @@ use windlass::model::{
     PromptMessage, ReadResourceResult, Resource, ResourceTemplate, Root, StringSchema, Tool,
 };
 use windlass::server::{Invoked, Registry, ServerConfig};
-use windlass_sim::{Handler, InputAnswer, Script, SimClient, SimServer, Weather, handler};
+use windlass_sim::{Handler, InputAnswer, NetworkConditions, Script, SimClient, SimServer, handler};
 
 pub(crate) use wired::Sim;
 
@@ -179,7 +179,7 @@ pub(crate) fn modern_client() -> Sim<SimClient, Script> {
 }
 
 pub(crate) fn modern_client_with(config: ClientConfig) -> Sim<SimClient, Script> {
-    let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
+    let mut sim = Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
     sim.settle();
     sim.server.say(r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{}},"ttlMs":0,"cacheScope":"private"}}"#);
     sim.settle();
@@ -193,7 +193,7 @@ pub(crate) fn legacy_client(version: &str) -> Sim<SimClient, Script> {
 }
 
 pub(crate) fn legacy_client_with(version: &str, config: ClientConfig) -> Sim<SimClient, Script> {
-    let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
+    let mut sim = Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
     sim.settle();
     sim.server.say(&initialize_answer(1, version));
     sim.settle();
@@ -213,7 +213,7 @@ pub(crate) fn fresh_server() -> Sim<Script, SimServer> {
 }
 
 pub(crate) fn fresh_server_with(config: ServerConfig) -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), server_with(config))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), server_with(config))
 }
 
 /// A server against a scripted legacy client that has been through the handshake.

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use windlass::client::ClientConfig;
-use windlass_sim::{Party, Script, SimClient, SimServer, Weather};
+use windlass_sim::{NetworkConditions, Party, Script, SimClient, SimServer};
 use windlass_tests::wires::{Speaker, Wire};
 
 /// [`windlass_sim::Sim`], recorded when it is over.
@@ -15,26 +15,26 @@ pub(crate) struct Sim<C: Party, S: Party> {
 impl Sim<SimClient, SimServer> {
     pub(crate) fn new(
         seed: u64,
-        weather: Weather,
+        conditions: NetworkConditions,
         client: ClientConfig,
         server: impl FnMut() -> SimServer + 'static,
     ) -> Self {
         let wire = Wire { source: "simulation", client: Speaker::Ours, server: Speaker::Ours };
-        Self { sim: windlass_sim::Sim::new(seed, weather, client, server), wire }
+        Self { sim: windlass_sim::Sim::new(seed, conditions, client, server), wire }
     }
 }
 
 impl Sim<SimClient, Script> {
-    pub(crate) fn with_scripted_server(seed: u64, weather: Weather, client: ClientConfig) -> Self {
+    pub(crate) fn with_scripted_server(seed: u64, conditions: NetworkConditions, client: ClientConfig) -> Self {
         let wire = Wire { source: "simulation", client: Speaker::Ours, server: Speaker::Raw };
-        Self { sim: windlass_sim::Sim::with_scripted_server(seed, weather, client), wire }
+        Self { sim: windlass_sim::Sim::with_scripted_server(seed, conditions, client), wire }
     }
 }
 
 impl Sim<Script, SimServer> {
-    pub(crate) fn with_scripted_client(seed: u64, weather: Weather, server: SimServer) -> Self {
+    pub(crate) fn with_scripted_client(seed: u64, conditions: NetworkConditions, server: SimServer) -> Self {
         let wire = Wire { source: "simulation", client: Speaker::Raw, server: Speaker::Ours };
-        Self { sim: windlass_sim::Sim::with_scripted_client(seed, weather, server), wire }
+        Self { sim: windlass_sim::Sim::with_scripted_client(seed, conditions, server), wire }
     }
 }
 

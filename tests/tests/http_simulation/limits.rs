@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass::link::http::HttpServerConfig;
-use windlass_sim::{Random, Weather};
+use windlass_sim::{NetworkConditions, Random};
 
 use crate::town::{ERAS, TOOLS, Town, address};
 
@@ -18,7 +18,7 @@ fn neither_connections_nor_sessions_go_beyond_their_limits() {
         let mut http = HttpServerConfig::on_loopback();
         http.connections = 9;
         http.sessions = 3;
-        let mut town = Town::new(seed, Weather::calm(), http);
+        let mut town = Town::new(seed, NetworkConditions::ideal(), http);
         let mut connections = Vec::new();
         for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
             let mut address = address();

@@ -13,7 +13,9 @@ use windlass::model::{
 };
 use windlass::server::{HandlerError, Registry, Reply, ServerConfig};
 use windlass::{Json, SendError};
-use windlass_sim::{Handler, HttpSim, InputAnswer, Side, SimClientId, SimContext, SimServer, Weather, handler};
+use windlass_sim::{
+    Handler, HttpSim, InputAnswer, NetworkConditions, Side, SimClientId, SimContext, SimServer, handler,
+};
 use windlass_tests::wires::{Direction, Speaker, Wire};
 
 pub(crate) const TOOLS: [&str; 4] = ["echo", "late", "steps", "ask"];
@@ -40,10 +42,10 @@ pub(crate) struct Town {
 }
 
 impl Town {
-    pub(crate) fn new(seed: u64, weather: Weather, http: HttpServerConfig) -> Self {
+    pub(crate) fn new(seed: u64, conditions: NetworkConditions, http: HttpServerConfig) -> Self {
         // What is spoilt is answered with who knows what.
-        let is_recorded = weather.faults.corrupted == 0;
-        let mut sim = HttpSim::new(seed, weather, server(seed, http));
+        let is_recorded = conditions.faults.corrupted == 0;
+        let mut sim = HttpSim::new(seed, conditions, server(seed, http));
         if let Some(mut recording) = WIRE.http_recording().filter(|_| is_recorded) {
             sim.tap(move |connection, side, bytes| {
                 let direction = if side == Side::Client { Direction::ToServer } else { Direction::ToClient };

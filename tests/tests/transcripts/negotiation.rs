@@ -6,7 +6,7 @@ use windlass::CloseReason;
 use windlass::NegotiationError;
 use windlass::client::Negotiation;
 use windlass::model::{Era, ProtocolVersion};
-use windlass_sim::{Script, SimClient, Weather};
+use windlass_sim::{NetworkConditions, Script, SimClient};
 
 use crate::common::{Sim, client_config, initialize_answer, tell};
 use crate::{close_and_expect, expect};
@@ -17,7 +17,7 @@ const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-
 fn client(negotiation: Negotiation) -> Sim<SimClient, Script> {
     let mut config = client_config();
     config.negotiation = negotiation;
-    let mut sim = Sim::with_scripted_server(1, Weather::calm(), config);
+    let mut sim = Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
     sim.settle();
     sim
 }

@@ -4,7 +4,7 @@ use windlass::client::InputResponse;
 use windlass::model::{CallToolResult, ListRoots, ListRootsParams, ListRootsResult, ReadResourceResult};
 use windlass::model::{ResourceContents, ResourceTemplate, Root, Tool};
 use windlass::server::Registry;
-use windlass_sim::{Handler, InputAnswer, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, InputAnswer, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{
     META, Sim, client_config, initialize, legacy, legacy_client, modern, modern_client_with, say, server_config, tell,
@@ -34,7 +34,7 @@ fn registry() -> Registry<Handler> {
 }
 
 fn server() -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), registry(), 1))
 }
 
 #[test]

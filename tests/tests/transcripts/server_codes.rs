@@ -4,7 +4,7 @@ use windlass::RpcError;
 use windlass::jsonrpc::code;
 use windlass::model::{CallToolResult, CompleteResult, ElicitUrlParams, Prompt, ReadResourceResult, Resource, Tool};
 use windlass::server::{HandlerError, Invoked, Registry};
-use windlass_sim::{Handler, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{META, Sim, initialize, legacy, modern, say, server_config};
 use crate::end_and_expect;
@@ -79,7 +79,7 @@ fn asked() -> Vec<(&'static str, String)> {
 }
 
 fn server() -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), registry(), 1))
 }
 
 #[test]

@@ -5,7 +5,7 @@ use windlass::model::{
     Resource, ResourceTemplate, Tool,
 };
 use windlass::server::{HandlerError, Invoked, Needs, Registry, Reply};
-use windlass_sim::{Handler, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{Sim, initialize, json, legacy, modern, say, server_config};
 use crate::end_and_expect;
@@ -64,7 +64,7 @@ fn server(subscriptions: usize) -> Sim<Script, SimServer> {
     let mut config = server_config();
     config.limits.subscriptions = subscriptions;
     config.instructions = Some("Be kind.".into());
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(config, registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(config, registry(), 1))
 }
 
 const COMPLETIONS: [(&str, &str); 7] = [
@@ -165,7 +165,7 @@ fn said(sim: &mut windlass_sim::Sim<Script, SimServer>, line: &str) -> serde_jso
 #[test]
 fn a_handler_asks_for_what_is_not_in_the_specification() {
     let server = SimServer::new(server_config(), registry(), 1);
-    let mut sim = windlass_sim::Sim::with_scripted_client(1, Weather::calm(), server);
+    let mut sim = windlass_sim::Sim::with_scripted_client(1, NetworkConditions::ideal(), server);
     let asked = said(&mut sim, &modern(1, "tools/call", r#""name":"other""#));
     assert_eq!(asked["result"]["resultType"], "input_required");
     assert_eq!(asked["result"]["inputRequests"]["it"], serde_json::json!({"method": "x/y", "params": {"a": 1}}));

@@ -101,7 +101,7 @@ fn a_client_may_listen_to_so_much_only() {
 #[test]
 fn a_server_without_lists_has_nothing_to_listen_to() {
     let server = SimServer::new(server_config(), windlass::server::Registry::new(), 1);
-    let mut sim = Sim::with_scripted_client(1, windlass_sim::Weather::calm(), server);
+    let mut sim = Sim::with_scripted_client(1, windlass_sim::NetworkConditions::ideal(), server);
     say(&mut sim, &modern(1, "server/discover", ""));
     say(&mut sim, &modern(2, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#));
     say(&mut sim, &modern(3, "tools/list", ""));

@@ -8,7 +8,7 @@ use windlass::model::{
 };
 use windlass::server::{HandlerError, Invoked, Registry, Reply, ServerConfig};
 use windlass::{Json, RpcError, SendError};
-use windlass_sim::{Handler, InputAnswer, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, InputAnswer, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{
     META, Sim, initialize, initialize_answer, json, legacy, legacy_config, modern, say, server_config,
@@ -70,7 +70,7 @@ impl Notice for Echo {
 }
 
 fn server() -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(config(), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(config(), registry(), 1))
 }
 
 const METHODS: [(&str, &str); 11] = [
@@ -89,7 +89,7 @@ const METHODS: [(&str, &str); 11] = [
 
 /// Nothing in the official schemas describes these methods, so nothing is recorded to be held against them.
 fn own_server() -> windlass_sim::Sim<Script, SimServer> {
-    windlass_sim::Sim::with_scripted_client(1, Weather::calm(), SimServer::new(config(), registry(), 1))
+    windlass_sim::Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(config(), registry(), 1))
 }
 
 fn said(sim: &mut windlass_sim::Sim<Script, SimServer>, line: &str) -> serde_json::Value {
@@ -225,7 +225,7 @@ impl Method for Tune {
 fn a_client_answers_methods_of_its_servers_own() {
     let mut config = legacy_config();
     config.answer_method(Tune::NAME);
-    let mut sim = windlass_sim::Sim::with_scripted_server(1, Weather::calm(), config);
+    let mut sim = windlass_sim::Sim::with_scripted_server(1, NetworkConditions::ideal(), config);
     sim.settle();
     sim.server.say(&initialize_answer(1, "2025-11-25"));
     sim.client.on_input(|request| match request {

@@ -9,7 +9,7 @@ use windlass::model::{
     UntitledSingleSelectEnumSchema,
 };
 use windlass::server::{Registry, ServerConfig};
-use windlass_sim::{Handler, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{META, Sim, initialize, json, legacy, modern, say};
 use crate::end_and_expect;
@@ -147,7 +147,7 @@ fn server() -> Sim<Script, SimServer> {
         .with_description("Serves")
         .with_website_url("https://example.com/")
         .with_icons(icons());
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(ServerConfig::new(info), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(ServerConfig::new(info), registry(), 1))
 }
 
 const ASKED: [(&str, &str); 10] = [

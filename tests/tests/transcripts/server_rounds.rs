@@ -6,7 +6,7 @@ use windlass::model::{
     PromptMessage, ReadResourceResult, Resource, ResourceTemplate, SamplingContentBlock, SamplingMessage, Tool,
 };
 use windlass::server::{HandlerError, Registry, Reply};
-use windlass_sim::{Handler, Script, SimContext, SimServer, Weather, handler};
+use windlass_sim::{Handler, NetworkConditions, Script, SimContext, SimServer, handler};
 
 use crate::common::{META, Sim, initialize, legacy, modern, say, server_config};
 use crate::end_and_expect;
@@ -73,7 +73,7 @@ fn ask(context: &mut SimContext<'_>, what: &str) -> Result<String, HandlerError>
 const EVERYTHING: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}"#;
 
 fn fresh() -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), registry(), 1))
 }
 
 fn modern_with(capabilities: &str, id: u64, method: &str, params: &str) -> String {
@@ -283,7 +283,8 @@ fn what_is_not_offered_is_not_there() {
         ("completion/complete", r#""ref":{"type":"ref/prompt","name":"a"},"argument":{"name":"b","value":""}"#),
         ("subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#),
     ];
-    let mut sim = Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), Registry::new(), 1));
+    let mut sim =
+        Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), Registry::new(), 1));
     say(&mut sim, &modern(1, "server/discover", ""));
     for (id, (method, params)) in methods.into_iter().enumerate() {
         say(&mut sim, &modern(10 + id as u64, method, params));
@@ -300,7 +301,8 @@ fn what_is_not_offered_is_not_there() {
     let mut registry = Registry::new();
     let template = ResourceTemplate::new("note:{name}", "note");
     assert!(registry.add_resource_template(template, reader("note:a".into(), "failure")).is_ok());
-    let mut sim = Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), registry, 1));
+    let mut sim =
+        Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), registry, 1));
     say(&mut sim, &modern(1, "server/discover", ""));
     for (id, (method, params)) in methods.into_iter().enumerate() {
         say(&mut sim, &modern(10 + id as u64, method, params));

@@ -7,7 +7,7 @@ use windlass::model::{
 };
 use windlass::server::Registry;
 use windlass::{Json, SendError};
-use windlass_sim::{Handler, Script, SimServer, Weather, handler};
+use windlass_sim::{Handler, NetworkConditions, Script, SimServer, handler};
 
 use crate::common::{META, Sim, initialize, legacy, modern, say, server_config};
 use crate::end_and_expect;
@@ -43,7 +43,7 @@ fn registry() -> Registry<Handler> {
 }
 
 fn server() -> Sim<Script, SimServer> {
-    Sim::with_scripted_client(1, Weather::calm(), SimServer::new(server_config(), registry(), 1))
+    Sim::with_scripted_client(1, NetworkConditions::ideal(), SimServer::new(server_config(), registry(), 1))
 }
 
 /// Plain sampling, with tools, with context too.

@@ -14,7 +14,7 @@ use windlass_schema_tests::examiner::{Examiner, Figures};
 use windlass_schema_tests::recording::Head;
 use windlass_schema_tests::schemas::Schemas;
 use windlass_schema_tests::{self_check, sessions};
-use windlass_sim::Weather;
+use windlass_sim::NetworkConditions;
 use windlass_tests::wires::Speaker;
 
 /// Simulated sessions in each revision and weather.
@@ -81,9 +81,11 @@ fn run(schemas: &Path, transcripts: &Path, wires: &Path, sources: &[PathBuf]) ->
 
 fn simulate(examiner: &mut Examiner) -> Result<(), String> {
     for version in ProtocolVersion::ALL {
-        for (name, weather) in
-            [("calm", Weather::calm()), ("bytewise", Weather::bytewise()), ("rough", Weather::rough())]
-        {
+        for (name, weather) in [
+            ("calm", NetworkConditions::ideal()),
+            ("bytewise", NetworkConditions::bytewise()),
+            ("rough", NetworkConditions::rough()),
+        ] {
             for seed in 0..SEEDS {
                 let session = sessions::transcript(seed, weather.clone(), version)?;
                 let test = format!("session {seed}, {name}, {}", version.as_str());

@@ -15,13 +15,13 @@ use windlass::model::{
 };
 use windlass::server::ServerConfig;
 use windlass::{Json, SendError};
-use windlass_sim::{Random, Sim, SimClient, SimServer, Weather};
+use windlass_sim::{NetworkConditions, Random, Sim, SimClient, SimServer};
 
 /// How many things happen in one session.
 const STEPS: u32 = 60;
 
 /// The transcript of a session that the seed decides.
-pub fn transcript(seed: u64, weather: Weather, version: ProtocolVersion) -> Result<String, String> {
+pub fn transcript(seed: u64, weather: NetworkConditions, version: ProtocolVersion) -> Result<String, String> {
     let mut random = Random::new(seed);
     let server_seed = random.next();
     let mut sim = Sim::new(seed, weather, client(version), move || {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windlass::link::http::{HttpClientConfig, HttpServerConfig};
 use windlass::model::ProtocolVersion;
-use windlass_sim::{HttpSim, Random, Side, SimServer, Weather};
+use windlass_sim::{HttpSim, NetworkConditions, Random, Side, SimServer};
 use windlass_tests::wires::Direction;
 use windlass_tests::wires::http::{TRANSPORT, line};
 
@@ -21,7 +21,7 @@ pub struct Recorded {
 }
 
 /// Records a session that the seed decides.
-pub fn record(seed: u64, weather: Weather, version: ProtocolVersion) -> Result<Recorded, String> {
+pub fn record(seed: u64, weather: NetworkConditions, version: ProtocolVersion) -> Result<Recorded, String> {
     let mut random = Random::new(seed);
     let mut http = HttpServerConfig::on_loopback();
     http.json_answers = random.one_in(2);

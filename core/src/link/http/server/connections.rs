@@ -203,6 +203,13 @@ impl Connections {
         self.arm(conn);
     }
 
+    fn each(&mut self, act: impl Fn(&mut Connection)) {
+        let conns: Vec<_> = self.by_id.keys().copied().collect();
+        for conn in conns {
+            self.with(conn, &act);
+        }
+    }
+
     pub(super) fn next_to_move(&mut self, now: Instant) -> Option<ConnId> {
         self.moving.pop_front().or_else(|| self.next_with_memory(now))
     }
@@ -284,10 +291,7 @@ impl Connections {
     /// No new connections, and no new requests on the old ones.
     pub(super) fn drain(&mut self) {
         self.draining = true;
-        let conns: Vec<_> = self.by_id.keys().copied().collect();
-        for conn in conns {
-            self.with(conn, Connection::close_after_answer);
-        }
+        self.each(Connection::close_after_answer);
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -300,16 +304,12 @@ impl Connections {
 
     /// Nothing more is answered: what waits is written, and that is all.
     pub(super) fn finish_all(&mut self) {
-        let conns: Vec<_> = self.by_id.keys().copied().collect();
-        for conn in conns {
-            self.with(conn, Connection::close_now);
-        }
+        self.each(Connection::close_now);
     }
 
     /// Nothing more is written either.
     pub(super) fn close_all(&mut self) {
-        let conns: Vec<_> = self.by_id.keys().copied().collect();
-        for conn in conns {
+        while let Some((&conn, _)) = self.by_id.first_key_value() {
             self.close(conn);
         }
     }

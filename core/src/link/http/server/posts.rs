@@ -68,7 +68,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                 Ok(())
             }
             Message::Request { id, method, .. } => {
-                let stream = self.connections.open_stream(conn, STATELESS, None, false);
+                let stream = self.connections.open_stream(conn, STATELESS, None);
                 let path = ReplyPath { conn, stream: Some(stream) };
                 let tool = |name: &str| self.offer.registry.tool(name);
                 match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
@@ -109,7 +109,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         match parsed {
             Ok(Parsed::Message(Message::Request { id, method, .. })) => {
                 let version = self.sessions.version(index);
-                let stream = self.connections.open_stream(conn, index, version, false);
+                let stream = self.connections.open_stream(conn, index, version);
                 self.request(index, &id, &method, params, ReplyPath { conn, stream: Some(stream) });
                 Ok(())
             }
@@ -139,7 +139,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
         let client = self.connections.client_of(conn);
         let index = self.sessions.begin(self.offer.clone(), client, &mut self.entropy, self.now);
-        let stream = self.connections.open_stream(conn, index, None, false);
+        let stream = self.connections.open_stream(conn, index, None);
         if let Some(session) = self.sessions.legacy(index) {
             self.connections.announce(stream, &session.id);
         }
@@ -247,7 +247,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         Ok(Some(index))
     }
 
-    fn check_version(&mut self, index: u32, version: VersionHeader) -> Result<(), Refusal> {
+    fn check_version(&self, index: u32, version: VersionHeader) -> Result<(), Refusal> {
         let negotiated = self.sessions.version(index);
         match version {
             VersionHeader::Absent => Ok(()),

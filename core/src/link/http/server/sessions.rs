@@ -16,7 +16,7 @@ use crate::entropy::Entropy;
 use crate::jsonrpc::code;
 use crate::model::ProtocolVersion;
 use crate::server::{Offer, Server, ServerEvent};
-use crate::session::{Kind, LinkedRole, RequestKey};
+use crate::session::{LinkedRole, OutgoingKind, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// The index of the role that serves the modern era.
@@ -232,23 +232,23 @@ impl<T, H: Clone> Reached<'_, T, H> {
     ) {
         while let Some((label, message)) = self.server.outbox().first() {
             match label.kind {
-                Kind::Request { about: Some(key), .. } | Kind::Notification { about: Some(key) } => {
+                OutgoingKind::Request { about: Some(key), .. } | OutgoingKind::Notification { about: Some(key) } => {
                     if let Some(stream) = connections.stream_of(key) {
                         connections.send(stream, message, now);
                     }
                 }
-                Kind::Answer { to: Some(key), error } => {
+                OutgoingKind::Answer { to: Some(key), error } => {
                     if let Some(stream) = connections.stream_of(key) {
                         let status = if self.index == STATELESS { status_of(error, false) } else { 200 };
                         answer(connections, stream, key, status, message, now);
                     }
                 }
-                Kind::Answer { to: None, error } => {
+                OutgoingKind::Answer { to: None, error } => {
                     if let Some(path) = path {
                         refuse(connections, path, status_of(error, true), message, now);
                     }
                 }
-                Kind::Request { about: None, .. } | Kind::Notification { about: None } => {
+                OutgoingKind::Request { about: None, .. } | OutgoingKind::Notification { about: None } => {
                     // It is kept until the client listens. All modern clients together are nobody in particular.
                     if let Some(standalone) = &mut self.standalone {
                         let open = || connections.open_detached(self.index, self.server.legacy_version());

@@ -25,20 +25,18 @@ impl Connections {
         conn: ConnId,
         session: u32,
         version: Option<ProtocolVersion>,
-        standalone: bool,
     ) -> StreamId {
         let id = StreamId(self.next_stream);
         self.next_stream += 1;
         let log = (session != 0).then(|| EventLog::new(version));
-        let json = self.config.json_answers && !standalone;
+        let json = self.config.json_answers;
         let mut in_flight = 0;
         self.with(conn, |connection| {
             connection.attach(id);
             in_flight = connection.take_in_flight();
         });
         self.memory.recount(0, in_flight);
-        let stream =
-            ResponseStream { session, conn: Some(conn), standalone, json, log, in_flight, ..ResponseStream::default() };
+        let stream = ResponseStream { session, conn: Some(conn), json, log, in_flight, ..ResponseStream::default() };
         self.streams.insert(id, stream);
         id
     }
@@ -50,7 +48,7 @@ impl Connections {
         session: u32,
         version: Option<ProtocolVersion>,
     ) -> StreamId {
-        let id = self.open_stream(conn, session, version, false);
+        let id = self.open_stream(conn, session, version);
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.json = false;
             // It is not over when the first of its requests is answered.

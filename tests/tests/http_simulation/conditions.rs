@@ -1,18 +1,18 @@
-//! The same calls in every weather.
+//! The same calls under all network conditions.
 
 use std::time::Duration;
 
 use windlass::client::Negotiation;
 use windlass::link::http::HttpServerConfig;
-use windlass_sim::Weather;
+use windlass_sim::NetworkConditions;
 
 use crate::town::{ERAS, TOOLS, Town, address};
 
 /// What a client sees of its calls, one after the other.
-fn seen(weather: Weather, negotiation: Negotiation, json_answers: bool) -> Vec<(String, Vec<String>)> {
+fn seen(conditions: NetworkConditions, negotiation: Negotiation, json_answers: bool) -> Vec<(String, Vec<String>)> {
     let mut http = HttpServerConfig::on_loopback();
     http.json_answers = json_answers;
-    let mut town = Town::new(3, weather, http);
+    let mut town = Town::new(3, conditions, http);
     let client = town.settle_in("ada", negotiation, address());
     assert!(town.run_until(|sim| sim[client].peer().is_some()), "{}", town.transcript());
     let mut seen = Vec::new();
@@ -30,13 +30,17 @@ fn seen(weather: Weather, negotiation: Negotiation, json_answers: bool) -> Vec<(
 }
 
 #[test]
-fn the_weather_changes_no_answer() {
+fn network_conditions_change_no_answer() {
     for negotiation in ERAS {
         for json_answers in [true, false] {
-            let calm = seen(Weather::calm(), negotiation, json_answers);
-            assert_eq!(calm, seen(Weather::bytewise(), negotiation, json_answers), "{negotiation:?}");
-            assert_eq!(calm, seen(Weather::rough(), negotiation, json_answers), "{negotiation:?}");
-            let narrow = Weather { capacity: 7, delay: Duration::ZERO..=Duration::from_millis(3), ..Weather::rough() };
+            let calm = seen(NetworkConditions::ideal(), negotiation, json_answers);
+            assert_eq!(calm, seen(NetworkConditions::bytewise(), negotiation, json_answers), "{negotiation:?}");
+            assert_eq!(calm, seen(NetworkConditions::rough(), negotiation, json_answers), "{negotiation:?}");
+            let narrow = NetworkConditions {
+                capacity: 7,
+                delay: Duration::ZERO..=Duration::from_millis(3),
+                ..NetworkConditions::rough()
+            };
             assert_eq!(calm, seen(narrow, negotiation, json_answers), "{negotiation:?}");
         }
     }

@@ -7,13 +7,13 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use windlass_sim::Weather;
+/// use windlass_sim::NetworkConditions;
 ///
-/// let slow = Weather { delay: Duration::from_secs(1)..=Duration::from_secs(2), ..Weather::calm() };
-/// assert_eq!(slow.chunk, Weather::calm().chunk);
+/// let slow = NetworkConditions { delay: Duration::from_secs(1)..=Duration::from_secs(2), ..NetworkConditions::ideal() };
+/// assert_eq!(slow.chunk, NetworkConditions::ideal().chunk);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weather {
+pub struct NetworkConditions {
     /// How many bytes one write takes, and one read brings.
     pub chunk: RangeInclusive<usize>,
     /// How long a chunk is on its way. Chunks never overtake each other.
@@ -27,10 +27,10 @@ pub struct Weather {
 /// How often something breaks. Each number is one in so many, and 0 is never.
 ///
 /// ```
-/// use windlass_sim::{Faults, Weather};
+/// use windlass_sim::{Faults, NetworkConditions};
 ///
-/// let refusing = Weather { faults: Faults { refused: 2, ..Faults::none() }, ..Weather::rough() };
-/// assert_ne!(refusing, Weather::stormy());
+/// let refusing = NetworkConditions { faults: Faults { refused: 2, ..Faults::none() }, ..NetworkConditions::rough() };
+/// assert_ne!(refusing, NetworkConditions::faulty());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
@@ -55,9 +55,9 @@ impl Faults {
     }
 }
 
-impl Weather {
+impl NetworkConditions {
     /// Whole writes that arrive at once.
-    pub fn calm() -> Self {
+    pub fn ideal() -> Self {
         Self {
             chunk: usize::MAX..=usize::MAX,
             delay: Duration::ZERO..=Duration::ZERO,
@@ -68,7 +68,7 @@ impl Weather {
 
     /// One byte at a time, at once.
     pub fn bytewise() -> Self {
-        Self { chunk: 1..=1, ..Self::calm() }
+        Self { chunk: 1..=1, ..Self::ideal() }
     }
 
     /// Pieces of any size up to a small message, each late by up to 20 ms, through a narrow pipe.
@@ -78,7 +78,7 @@ impl Weather {
     }
 
     /// The same, and everything breaks now and then but the bytes that do arrive.
-    pub fn stormy() -> Self {
+    pub fn faulty() -> Self {
         let stall = Duration::from_secs(1)..=Duration::from_secs(60);
         let faults = Faults { refused: 10, stalled: 100, stall, half_closed: 100, reset: 50, corrupted: 0 };
         Self { faults, ..Self::rough() }

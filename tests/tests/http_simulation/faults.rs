@@ -6,7 +6,7 @@ use windlass::SendError;
 use windlass::client::Negotiation;
 use windlass::link::http::HttpServerConfig;
 use windlass::model::{EmptyParams, ListTools, PaginatedParams, Ping, SubscriptionFilter};
-use windlass_sim::{Faults, Random, SimClientId, Weather};
+use windlass_sim::{Faults, NetworkConditions, Random, SimClientId};
 
 use crate::town::{ERAS, TOOLS, Town, address, server};
 
@@ -21,12 +21,12 @@ struct Summary {
     lost: u64,
 }
 
-/// A few clients do this and that while the weather lasts. When it is over, they are as well as ever.
-fn session(seed: u64, weather: &Weather) -> Summary {
+/// A few clients do this and that under such conditions. When it is over, they are as well as ever.
+fn session(seed: u64, conditions: &NetworkConditions) -> Summary {
     let mut random = Random::new(seed ^ 0x5708);
     let mut http = HttpServerConfig::on_loopback();
     http.json_answers = random.one_in(2);
-    let mut town = Town::new(seed, weather.clone(), http.clone());
+    let mut town = Town::new(seed, conditions.clone(), http.clone());
     let mut clients = Vec::new();
     for name in ["ada", "bob", "cleo"] {
         let mut address = address();
@@ -34,16 +34,16 @@ fn session(seed: u64, weather: &Weather) -> Summary {
         address.listen = random.one_in(2);
         clients.push(town.settle_in(name, *random.choose(&ERAS), address));
     }
-    if weather.faults.corrupted > 0 {
+    if conditions.faults.corrupted > 0 {
         town.spoilt.extend(&clients);
     }
     for _ in 0..8 {
         town.run_for(Duration::from_millis(random.between(0, 2000)));
         let client = *random.choose(&clients);
-        act(&mut town, client, &mut random, &http, weather);
+        act(&mut town, client, &mut random, &http, conditions);
     }
 
-    town.set_weather(Weather { faults: Faults::none(), ..weather.clone() });
+    town.set_conditions(NetworkConditions { faults: Faults::none(), ..conditions.clone() });
     town.refuse_connections(false);
     let lost = every_call_succeeds_now(&mut town, clients, &mut random);
     town.close();
@@ -52,8 +52,14 @@ fn session(seed: u64, weather: &Weather) -> Summary {
 }
 
 /// Does one thing that may happen at any time.
-fn act(town: &mut Town, client: SimClientId, random: &mut Random, http: &HttpServerConfig, weather: &Weather) {
-    let breaks = weather.faults != Faults::none();
+fn act(
+    town: &mut Town,
+    client: SimClientId,
+    random: &mut Random,
+    http: &HttpServerConfig,
+    conditions: &NetworkConditions,
+) {
+    let breaks = conditions.faults != Faults::none();
     // Whoever is not connected yet, or never will be, is refused.
     let _ = match random.between(0, 16) {
         0..8 => town.call(client, random.choose::<&str>(&TOOLS)),
@@ -88,7 +94,7 @@ fn every_call_succeeds_now(town: &mut Town, clients: Vec<SimClientId>, random: &
             }
         }
     }
-    // What was begun in the storm may still fail, at the latest when its time is up.
+    // What was begun under these conditions may still fail, at the latest when its time is up.
     assert!(town.run_until_answered(), "{}", town.transcript());
     for client in clients {
         let settled = town.run_until(|sim| sim[client].peer().is_some() || sim[client].closed().is_some());
@@ -123,13 +129,13 @@ fn begin_anew(town: &mut Town, client: SimClientId, why: SendError) -> SimClient
 }
 
 /// Many seeds, some of them twice. How many calls had an answer, how many an error, and how many clients were lost.
-fn many(seeds: u64, weather: &Weather) -> [u64; 3] {
+fn many(seeds: u64, conditions: &NetworkConditions) -> [u64; 3] {
     let mut total = [0; 3];
     let mut hashes = std::collections::BTreeSet::new();
     for seed in 0..seeds {
-        let once = session(seed, weather);
+        let once = session(seed, conditions);
         if seed % 10 == 0 {
-            assert_eq!(once, session(seed, weather), "seed {seed}");
+            assert_eq!(once, session(seed, conditions), "seed {seed}");
         }
         hashes.insert(once.hash);
         for (total, count) in total.iter_mut().zip([once.answers, once.errors, once.lost]) {
@@ -141,46 +147,46 @@ fn many(seeds: u64, weather: &Weather) -> [u64; 3] {
 }
 
 /// Pieces as large as those of a real network, mostly.
-fn windy() -> Weather {
-    Weather { chunk: 1..=3000, capacity: 1 << 16, ..Weather::rough() }
+fn fragmented() -> NetworkConditions {
+    NetworkConditions { chunk: 1..=3000, capacity: 1 << 16, ..NetworkConditions::rough() }
 }
 
 #[test]
 fn nothing_breaks() {
-    let [answers, errors, lost] = many(200, &windy());
+    let [answers, errors, lost] = many(200, &fragmented());
     assert!(answers > 2 * errors && lost == 0, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
 fn everything_breaks() {
-    let [answers, errors, lost] = many(400, &Weather::stormy());
+    let [answers, errors, lost] = many(400, &NetworkConditions::faulty());
     assert!(answers > 400 && errors > 400 && lost > 50, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
 fn connections_are_refused_and_reset() {
     let faults = Faults { refused: 5, reset: 10, ..Faults::none() };
-    let [answers, errors, lost] = many(400, &Weather { faults, ..windy() });
+    let [answers, errors, lost] = many(400, &NetworkConditions { faults, ..fragmented() });
     assert!(answers > 400 && errors > 400 && lost > 50, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
 fn one_direction_ends() {
     let faults = Faults { half_closed: 10, ..Faults::none() };
-    let [answers, errors, lost] = many(400, &Weather { faults, ..windy() });
+    let [answers, errors, lost] = many(400, &NetworkConditions { faults, ..fragmented() });
     assert!(answers > 400 && errors > 400 && lost > 50, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
 fn bytes_are_spoilt() {
     let faults = Faults { corrupted: 10, ..Faults::none() };
-    let [answers, errors, lost] = many(400, &Weather { faults, ..windy() });
+    let [answers, errors, lost] = many(400, &NetworkConditions { faults, ..fragmented() });
     assert!(answers > 400 && errors > 400 && lost > 50, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
 fn everything_takes_long() {
     let faults = Faults { stalled: 4, stall: Duration::from_secs(1)..=Duration::from_secs(100), ..Faults::none() };
-    let [answers, errors, _] = many(400, &Weather { faults, ..windy() });
+    let [answers, errors, _] = many(400, &NetworkConditions { faults, ..fragmented() });
     assert!(answers > 400 && errors > 400, "{answers} answers, {errors} errors");
 }
