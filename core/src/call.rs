@@ -8,7 +8,7 @@ use crate::error::CallError;
 use crate::json::JsonText;
 use crate::jsonrpc::Splice;
 use crate::model::{Cancelled, Meta, Method, Notice, TraceContext};
-use crate::session::Session;
+use crate::rpc::Rpc;
 
 /// Names one call of the program's, from its start to its completion, however many requests it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +100,7 @@ pub fn decode<M: Method>(outcome: Result<JsonText<'_>, CallError>) -> Result<M::
     M::read(outcome?).map_err(|error| CallError::InvalidResponse(alloc::format!("the result of {}: {error}", M::NAME)))
 }
 
-impl<T, I> Session<T, I> {
+impl<T, I> Rpc<T, I> {
     /// Tells the peer that a call is off.
     pub(crate) fn notify_cancelled(&mut self, number: i64, reason: &str) {
         #[derive(Serialize)]

@@ -15,7 +15,7 @@
 //! client    the client role: negotiation, typed calls, input requests, caches
 //! server    the server role: registry, dispatch, subscriptions
 //! call      what calls of either role have in common
-//! session   a JSON-RPC peer without a role: correlation, deadlines, cancellation
+//! rpc       a JSON-RPC peer without a role: correlation, deadlines, cancellation
 //! observer  what is told to whoever watches
 //! machine   the contract with whoever moves the bytes
 //! error     why something failed, by whose fault
@@ -75,7 +75,7 @@ pub mod server;
 // A session speaks in both directions, and a role alone uses more of the one than of the other.
 #[cfg_attr(not(all(feature = "client", feature = "server")), allow(dead_code))]
 #[cfg(any(feature = "client", feature = "server"))]
-mod session;
+mod rpc;
 #[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
@@ -91,5 +91,5 @@ pub use observer::{
     Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase,
 };
 #[cfg(any(feature = "client", feature = "server"))]
-pub use session::{Counters, RequestKey};
+pub use rpc::{Counters, RequestKey};
 pub use time::{Instant, earliest};

@@ -8,7 +8,7 @@ use core::time::Duration;
 use crate::limits::Limits;
 use crate::model::{ClientCapabilities, Era, Implementation, ProtocolVersion, ServerCapabilities};
 use crate::observer::Observed;
-use crate::session::KeepAliveConfig;
+use crate::rpc::KeepAliveConfig;
 
 /// How a client introduces itself and behaves.
 ///

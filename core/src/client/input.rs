@@ -21,7 +21,7 @@ use crate::model::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
     InputRequiredResult, ListRootsResult, MethodInfo, ProtocolVersion, Readable, Within, apply_defaults,
 };
-use crate::session::{RequestKey, Timing};
+use crate::rpc::{RequestKey, Timing};
 use crate::time::Instant;
 
 /// Names one request for input while it is open.
@@ -183,32 +183,32 @@ impl<T> Client<T> {
     ) -> Option<Event<'a, T, JsonText<'a>>> {
         if self.is_modern() {
             // A modern client may not answer, so there is nothing to do but to notice.
-            self.session.count(|counters| counters.malformed += 1);
+            self.rpc.count(|counters| counters.malformed += 1);
             return None;
         }
         if method == "ping" {
-            self.session.answer_at_once(&id, &Json::empty_object());
+            self.rpc.answer_at_once(&id, &Json::empty_object());
             return None;
         }
         if !matches!(*self.phase, Phase::Ready) {
-            self.session.refuse(Some(&id), false, &RpcError::invalid_request("the session is not initialized yet"));
+            self.rpc.refuse(Some(&id), false, &RpcError::invalid_request("the session is not initialized yet"));
             return None;
         }
         let request = match self.input_request(method, params) {
             Ok(request) => request,
             Err(error) => {
-                self.session.refuse(Some(&id), false, &error);
+                self.rpc.refuse(Some(&id), false, &error);
                 return None;
             }
         };
         let key = self.next_input_key();
-        match self.session.begin(&id, key) {
+        match self.rpc.begin(&id, key) {
             Ok(request_key) => {
                 let reply = InputReply { key, route: Route::Request(request_key), form: form_of(&request) };
                 Some(Event::Input { reply, request: Box::new(request) })
             }
             Err(refused) => {
-                self.session.refuse(Some(&id), false, &refused.error());
+                self.rpc.refuse(Some(&id), false, &refused.error());
                 None
             }
         }
@@ -293,8 +293,8 @@ impl<T> Client<T> {
         let version = self.peer.as_ref().map_or(ProtocolVersion::LATEST, |peer| peer.version);
         let answer = answer.and_then(|response| response.into_json(reply.form.as_deref(), version));
         match (reply.route, answer) {
-            (Route::Request(request), Ok(answer)) => self.session.answer(request, &answer, Splice::default()),
-            (Route::Request(request), Err(error)) => self.session.fail(request, &error),
+            (Route::Request(request), Ok(answer)) => self.rpc.answer(request, &answer, Splice::default()),
+            (Route::Request(request), Err(error)) => self.rpc.fail(request, &error),
             (Route::Round { call, name }, Ok(answer)) => {
                 let Some(gathering) = self.gathering.get_mut(&call) else { return };
                 if gathering.missing.get(&name) != Some(&reply.key) {
@@ -331,9 +331,9 @@ impl<T> Client<T> {
         // A round is a request of its own, whose progress starts from nothing.
         user.progress = f64::NEG_INFINITY;
         let (method, timing) = (retry.method.name, retry.timing);
-        match self.session.call(None, method, &params, Splice::default(), timing, Call::User(user), now) {
+        match self.rpc.call(None, method, &params, Splice::default(), timing, Call::User(user), now) {
             Ok(sent) => {
-                if let Some(Call::User(user)) = self.session.token_mut(sent.number) {
+                if let Some(Call::User(user)) = self.rpc.token_mut(sent.number) {
                     user.retry = Some(retry);
                 }
                 self.rounds.insert(call, sent.number);

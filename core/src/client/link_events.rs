@@ -11,7 +11,7 @@ use super::{Call, CallId, CallOptions, Client, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
 use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion};
-use crate::session::{LinkKind, LinkedRole, Pending, Timing};
+use crate::rpc::{LinkKind, LinkedRole, Pending, Timing};
 use crate::time::Instant;
 
 impl<T> Client<T> {
@@ -19,7 +19,7 @@ impl<T> Client<T> {
     pub(super) fn cancel_request(&mut self, number: i64, reason: &str) {
         self.close_stream_of(number);
         if self.link() == LinkKind::Stream || !self.is_modern() {
-            self.session.notify_cancelled(number, reason);
+            self.rpc.notify_cancelled(number, reason);
         }
     }
 
@@ -31,7 +31,7 @@ impl<T> Client<T> {
     }
 
     pub(super) fn link(&self) -> LinkKind {
-        self.session.outbox.link()
+        self.rpc.outbox.link()
     }
 
     /// A call that nobody waits for any more, whose stream is to be closed.
@@ -41,12 +41,12 @@ impl<T> Client<T> {
 
     /// So many bytes of requests wait in the link, beside those in the outbox.
     pub(crate) fn add_unsent(&mut self, bytes: usize) {
-        self.session.unsent_bytes += bytes;
+        self.rpc.unsent_bytes += bytes;
     }
 
     /// So many of them do not any more.
     pub(crate) fn remove_unsent(&mut self, bytes: usize) {
-        self.session.unsent_bytes -= bytes;
+        self.rpc.unsent_bytes -= bytes;
     }
 
     /// How long a call may take while nothing is heard of it, unless it says otherwise; none if there is no limit.
@@ -61,22 +61,22 @@ impl<T> Client<T> {
 
     /// An answer came that belongs to nothing.
     pub(crate) fn count_unknown_answer(&mut self) {
-        self.session.count(|counters| counters.unknown_answers += 1);
+        self.rpc.count(|counters| counters.unknown_answers += 1);
     }
 
     /// Lets a call wait until then: somebody has to do something first.
     pub(crate) fn postpone(&mut self, number: i64, until: Instant) {
-        self.session.postpone(number, until);
+        self.rpc.postpone(number, until);
     }
 
     /// When a call is given up, if it ever is.
     pub(crate) fn deadline_of(&self, number: i64) -> Option<Instant> {
-        self.session.deadline_of(number)
+        self.rpc.deadline_of(number)
     }
 
     /// Restarts a call's idle time-out. What it waited for somebody else does not count for the total one.
     pub(crate) fn restart_timeout(&mut self, number: i64, waited: Duration, now: Instant) {
-        self.session.restart(number, waited, now);
+        self.rpc.restart(number, waited, now);
     }
 
     /// The revision that requests are written in: that of the probe, or the one that was negotiated. None for the
@@ -96,12 +96,12 @@ impl<T> Client<T> {
 
     /// Whether a request is the probe for the era.
     pub(crate) fn is_probe(&self, number: i64) -> bool {
-        matches!(self.session.token(number), Some(Call::Probe))
+        matches!(self.rpc.token(number), Some(Call::Probe))
     }
 
     /// Whether a request is still waited for.
     pub(crate) fn is_open(&self, number: i64) -> bool {
-        self.session.token(number).is_some()
+        self.rpc.token(number).is_some()
     }
 
     /// Whether an error of a server's shows that it is modern.
@@ -112,7 +112,7 @@ impl<T> Client<T> {
     /// The probe was refused, in a way that a modern server would not.
     pub(crate) fn probe_refused(&mut self, number: i64, now: Instant) {
         if self.is_probe(number) {
-            self.session.withdraw_failed(number);
+            self.rpc.withdraw_failed(number);
             self.not_modern(now);
         }
     }
@@ -120,11 +120,11 @@ impl<T> Client<T> {
     /// A request got no answer: its stream failed, or ended without one.
     pub(crate) fn call_failed(&mut self, number: i64, error: CallError, now: Instant) {
         // A ping that fails is one that is not answered: when its time is up it counts as missed.
-        if matches!(self.session.token(number), None | Some(Call::Ping)) {
+        if matches!(self.rpc.token(number), None | Some(Call::Ping)) {
             return;
         }
-        self.session.watch_at(now);
-        let Some(Pending { token, .. }) = self.session.withdraw_failed(number) else { return };
+        self.rpc.watch_at(now);
+        let Some(Pending { token, .. }) = self.rpc.withdraw_failed(number) else { return };
         match token {
             Call::Probe | Call::Initialize if self.reinitializing => self.stay_as_before(),
             Call::Probe | Call::Initialize => self.close(match error {
@@ -143,9 +143,9 @@ impl<T> Client<T> {
 
     /// Gives a call of the program's another id, because its request is made again.
     pub(crate) fn reissue(&mut self, number: i64) -> Option<i64> {
-        let Some(Call::User(user)) = self.session.token(number) else { return None };
+        let Some(Call::User(user)) = self.rpc.token(number) else { return None };
         let call = user.call;
-        let renumbered = self.session.renumber(number)?;
+        let renumbered = self.rpc.renumber(number)?;
         self.rounds.insert(call, renumbered);
         Some(renumbered)
     }
@@ -157,11 +157,8 @@ impl<T> Client<T> {
         self.write_meta(&mut meta, self.is_modern(), None, None);
         let splice = Splice { members: b"", meta: &meta };
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self
-            .session
-            .call(None, "tools/list", params, splice, timing, Call::Ignored, now)
-            .ok()
-            .map(|sent| sent.number);
+        let sent =
+            self.rpc.call(None, "tools/list", params, splice, timing, Call::Ignored, now).ok().map(|sent| sent.number);
         meta.clear();
         self.scratch = meta;
         sent

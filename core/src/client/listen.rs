@@ -15,7 +15,7 @@ use crate::model::{
     CancelledParams, Era, Listen, Method, MethodInfo, Notice, Subscribe, SubscribeParams, SubscriptionFilter,
     SubscriptionsAcknowledged, SubscriptionsListenParams, key,
 };
-use crate::session::Pending;
+use crate::rpc::Pending;
 use crate::time::Instant;
 
 /// A subscription of the legacy era, which lives on this side only.
@@ -86,13 +86,12 @@ impl<T> Client<T> {
         token: T,
         now: Instant,
     ) -> CallId {
-        let call = CallId(self.session.take_number());
+        let call = CallId(self.rpc.take_number());
         let timing = self.timing(options);
         for uri in filter.resources() {
             let params = SubscribeParams::new(uri.clone());
             let subscribe = Call::Subscribe(call);
-            let sent =
-                self.session.call(None, "resources/subscribe", &params, Splice::default(), timing, subscribe, now);
+            let sent = self.rpc.call(None, "resources/subscribe", &params, Splice::default(), timing, subscribe, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         let unconfirmed = filter.resources().len();
@@ -123,7 +122,7 @@ impl<T> Client<T> {
         uris.dedup();
         let timing = self.timing(&CallOptions::new());
         for uri in uris {
-            let sent = self.session.call(
+            let sent = self.rpc.call(
                 None,
                 "resources/subscribe",
                 &SubscribeParams::new(uri),
@@ -165,8 +164,7 @@ impl<T> Client<T> {
             }
             let params = SubscribeParams::new(uri.clone());
             let ignored = Call::Ignored;
-            let sent =
-                self.session.call(None, "resources/unsubscribe", &params, Splice::default(), timing, ignored, now);
+            let sent = self.rpc.call(None, "resources/unsubscribe", &params, Splice::default(), timing, ignored, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         self.fail(call, listen.token, why);
@@ -211,7 +209,7 @@ impl<T> Client<T> {
 
     fn open_listen(&self, id: &Id) -> Option<CallId> {
         let Id::Number(number) = *id else { return None };
-        match self.session.token(number) {
+        match self.rpc.token(number) {
             Some(Call::User(user)) if user.listen => Some(user.call),
             _ => None,
         }
@@ -221,7 +219,7 @@ impl<T> Client<T> {
         let Ok(params) = SubscriptionsAcknowledged::read(params) else { return };
         let id = params.meta.as_ref().and_then(|meta| meta.get::<Id>(key::SUBSCRIPTION_ID));
         if let Some(call) = id.and_then(|id| self.open_listen(&id)) {
-            self.session.lift_deadline(call.0);
+            self.rpc.lift_deadline(call.0);
             self.queue.push_back(Event::Subscribed { call, filter: params.notifications });
         }
     }
@@ -230,13 +228,13 @@ impl<T> Client<T> {
     pub(super) fn cancelled_by_server(&mut self, cancelled: CancelledParams) {
         let Some(id) = cancelled.request_id else { return };
         if !self.is_modern() {
-            if let Some((_, input)) = self.session.cancelled(&id) {
+            if let Some((_, input)) = self.rpc.cancelled(&id) {
                 self.queue.push_back(Event::InputCancelled(input));
             }
             return;
         }
         let Some(call) = self.open_listen(&id) else { return };
-        if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(call.0) {
+        if let Some(Pending { token: Call::User(user), .. }) = self.rpc.withdraw(call.0) {
             self.close_stream_of(call.0);
             let outcome = Ok(Json::empty_object());
             self.queue.push_back(Event::Completed { call, token: user.token, outcome });

@@ -49,14 +49,14 @@ use crate::model::{
     Side,
 };
 use crate::observer::Outcome;
-pub use crate::session::KeepAliveConfig;
-use crate::session::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, Session, Timing};
+pub use crate::rpc::KeepAliveConfig;
+use crate::rpc::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, Rpc, Timing};
 use crate::time::{Instant, earliest};
 
 /// The client role, without the byte stream.
 pub(crate) struct Client<T> {
     config: ClientConfig,
-    session: Session<Call<T>, InputKey>,
+    rpc: Rpc<Call<T>, InputKey>,
     phase: Current,
     /// Whether the negotiation is gone through once more, with a server that has changed.
     reinitializing: bool,
@@ -112,7 +112,7 @@ impl<T> Client<T> {
     /// A client on a link of this kind.
     pub(crate) fn new(config: ClientConfig, link: LinkKind) -> Self {
         Self {
-            session: Session::new(&config.limits, &config.observer, link),
+            rpc: Rpc::new(&config.limits, &config.observer, link),
             config,
             phase: Current::default(),
             reinitializing: false,
@@ -201,7 +201,7 @@ impl<T> Client<T> {
             _ => return Err(SendError::NotReady),
         };
         method.map_or(Ok(()), |method| gate::check(method, peer))?;
-        if self.session.has_room() { Ok(peer.clone()) } else { Err(self.session.full()) }
+        if self.rpc.has_room() { Ok(peer.clone()) } else { Err(self.rpc.full()) }
     }
 
     fn timing(&self, options: &CallOptions) -> Timing {
@@ -219,7 +219,7 @@ impl<T> Client<T> {
         now: Instant,
     ) -> Result<CallId, Refused<T>> {
         let timing = self.timing(options);
-        let number = self.session.next_number();
+        let number = self.rpc.next_number();
         let call = CallId(number);
         user.call = call;
         let modern = self.is_modern();
@@ -227,22 +227,15 @@ impl<T> Client<T> {
         let progress = options.progress || handled.is_some();
         let mut meta = core::mem::take(&mut self.scratch);
         self.write_meta(&mut meta, modern, progress.then_some(number), options.meta.as_ref());
-        let sent = self.session.call(
-            None,
-            method,
-            params,
-            Splice { members: b"", meta: &meta },
-            timing,
-            Call::User(user),
-            now,
-        );
+        let sent =
+            self.rpc.call(None, method, params, Splice { members: b"", meta: &meta }, timing, Call::User(user), now);
         meta.clear();
         self.scratch = meta;
         match sent {
             Ok(sent) => {
                 if let Some(method) = handled.filter(|_| modern) {
-                    let retry = self.spare_retries.fill(method, self.session.params_of(&sent), timing);
-                    if let Some(Call::User(user)) = self.session.token_mut(sent.number) {
+                    let retry = self.spare_retries.fill(method, self.rpc.params_of(&sent), timing);
+                    if let Some(Call::User(user)) = self.rpc.token_mut(sent.number) {
                         user.retry = Some(retry);
                     }
                 }
@@ -303,7 +296,7 @@ impl<T> Client<T> {
 
     /// A call that needs no request.
     fn complete_at_once(&mut self, token: T, result: Json) -> CallId {
-        let call = CallId(self.session.take_number());
+        let call = CallId(self.rpc.take_number());
         self.queue.push_back(Event::Completed { call, token, outcome: Ok(result) });
         call
     }
@@ -311,7 +304,7 @@ impl<T> Client<T> {
     /// Gives up a call. The server is told; the call completes with [`CallError::Cancelled`]. A call that is over
     /// already is left alone: cancelling races with the answer.
     pub(crate) fn cancel(&mut self, call: CallId, reason: &str, now: Instant) {
-        self.session.watch_at(now);
+        self.rpc.watch_at(now);
         if let Some(gathering) = self.gathering.remove(&call) {
             self.queue.extend(gathering.open_inputs().map(Event::InputCancelled));
             self.fail(call, gathering.into_token(), CallError::Cancelled);
@@ -322,10 +315,10 @@ impl<T> Client<T> {
             return;
         }
         let number = self.rounds.get(&call).copied().unwrap_or(call.0);
-        if !matches!(self.session.token(number), Some(Call::User(user)) if user.call == call) {
+        if !matches!(self.rpc.token(number), Some(Call::User(user)) if user.call == call) {
             return;
         }
-        if let Some(Pending { token: Call::User(user), .. }) = self.session.withdraw(number) {
+        if let Some(Pending { token: Call::User(user), .. }) = self.rpc.withdraw(number) {
             self.cancel_request(number, reason);
             self.rounds.remove(&call);
             self.fail(call, user.token, CallError::Cancelled);
@@ -335,16 +328,16 @@ impl<T> Client<T> {
     /// Sends a notification.
     pub(crate) fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), SendError> {
         self.admitted(MethodInfo::find(method))?;
-        let written = self.session.try_notify(None, method, params, Splice::default());
+        let written = self.rpc.try_notify(None, method, params, Splice::default());
         written.map_err(|error| SendError::Unencodable(error.to_string()))
     }
 
     /// One message of the server's.
     pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<Event<'a, T, JsonText<'a>>> {
-        self.session.watch_at(now);
+        self.rpc.watch_at(now);
         match message {
             Message::Response { id: Some(id), outcome } => {
-                let (_, pending) = self.session.settle(&id, || Outcome::of(&outcome))?;
+                let (_, pending) = self.rpc.settle(&id, || Outcome::of(&outcome))?;
                 let waited = pending.waited(now);
                 match pending.token {
                     Call::User(user) => return self.user_settled(user, outcome, waited, now),
@@ -415,12 +408,12 @@ impl<T> Client<T> {
     /// The server sent something that is no message. What could be a request of a legacy server's is answered under
     /// its id; nothing else is: two peers that answer each other's errors would not stop.
     pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
-        self.session.watch_at(now);
-        self.session.malformed(&malformed);
-        self.session.recognize(&mut malformed);
+        self.rpc.watch_at(now);
+        self.rpc.malformed(&malformed);
+        self.rpc.recognize(&mut malformed);
         if let Some(id) = &malformed.id {
             match malformed.answer() {
-                Some(error) if !self.is_modern() => self.session.refuse(Some(id), false, &error),
+                Some(error) if !self.is_modern() => self.rpc.refuse(Some(id), false, &error),
                 Some(_) => {}
                 None => self.invalid_answer(id, malformed.to_string(), now),
             }
@@ -429,7 +422,7 @@ impl<T> Client<T> {
     }
 
     fn invalid_answer(&mut self, id: &Id, detail: String, now: Instant) {
-        let Some((_, pending)) = self.session.settle(id, || Outcome::Failed) else { return };
+        let Some((_, pending)) = self.rpc.settle(id, || Outcome::Failed) else { return };
         match pending.token {
             Call::User(user) => {
                 self.rounds.remove(&user.call);
@@ -444,15 +437,15 @@ impl<T> Client<T> {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest(self.session.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
+        earliest(self.rpc.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         // A legacy server that asks the user something is not slow: the user is.
-        if self.session.requests().next().is_some() {
-            self.session.extend_due(now);
+        if self.rpc.requests().next().is_some() {
+            self.rpc.extend_due(now);
         }
-        while let Some((number, pending)) = self.session.expire(now) {
+        while let Some((number, pending)) = self.rpc.expire(now) {
             let after = pending.waited(now);
             if !matches!(pending.token, Call::User(_)) {
                 self.close_stream_of(number);
@@ -485,15 +478,8 @@ impl<T> Client<T> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = crate::model::EmptyParams::default();
-                let _ = self.session.call(
-                    None,
-                    "ping",
-                    &params,
-                    Splice::default(),
-                    Timing::exactly(timeout),
-                    Call::Ping,
-                    now,
-                );
+                let _ =
+                    self.rpc.call(None, "ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }
@@ -508,7 +494,7 @@ impl<T> Client<T> {
 
     /// Gives back the memory that nothing needs now.
     pub(crate) fn trim(&mut self) {
-        self.session.trim();
+        self.rpc.trim();
         self.spare_retries.trim();
         self.scratch = Vec::new();
         if self.queue.is_empty() {
@@ -518,7 +504,7 @@ impl<T> Client<T> {
 
     /// Whether nothing is open.
     pub(crate) fn is_idle(&self) -> bool {
-        self.session.is_idle()
+        self.rpc.is_idle()
             && self.queue.is_empty()
             && self.rounds.is_empty()
             && self.gathering.is_empty()
@@ -530,23 +516,23 @@ impl<T> LinkedRole for Client<T> {
     type Call = Call<T>;
     type Request = InputKey;
 
-    fn rpc(&self) -> &Session<Call<T>, InputKey> {
-        &self.session
+    fn rpc(&self) -> &Rpc<Call<T>, InputKey> {
+        &self.rpc
     }
 
-    fn rpc_mut(&mut self) -> &mut Session<Call<T>, InputKey> {
-        &mut self.session
+    fn rpc_mut(&mut self) -> &mut Rpc<Call<T>, InputKey> {
+        &mut self.rpc
     }
 
     fn close(&mut self, reason: CloseReason) {
         if matches!(*self.phase, Phase::Closed(_)) {
             return;
         }
-        self.session.observe_close(&reason);
+        self.rpc.observe_close(&reason);
         self.phase.close(&reason);
         self.keep_alive = None;
         self.rounds.clear();
-        for (number, call) in self.session.abandon() {
+        for (number, call) in self.rpc.abandon() {
             let Call::User(user) = call else {
                 self.close_stream_of(number);
                 continue;
@@ -566,7 +552,7 @@ impl<T> LinkedRole for Client<T> {
         for (call, listen) in core::mem::take(&mut self.legacy_listens) {
             self.fail(call, listen.into_token(), CallError::Closed(reason.clone()));
         }
-        self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
+        self.queue.extend(self.rpc.forget_requests().into_iter().map(Event::InputCancelled));
     }
 }
 

@@ -31,7 +31,7 @@ use crate::model::{
     ProtocolVersion, Readable, RootsCapability, ServerCapabilities, key,
 };
 use crate::observer::Observation;
-use crate::session::{KeepAlive, LinkKind, LinkedRole, Timing};
+use crate::rpc::{KeepAlive, LinkKind, LinkedRole, Timing};
 use crate::time::Instant;
 
 /// Probes with one version after the other stop here: a server that keeps naming others does not mean it.
@@ -92,8 +92,8 @@ impl<T> Client<T> {
     pub(crate) fn stream_ended(&mut self, reason: CloseReason) -> bool {
         match &*self.phase {
             Phase::Probing { .. } if self.may_be_legacy() && reason == CloseReason::PeerClosed => {
-                self.session.abandon();
-                self.session.outbox.clear();
+                self.rpc.abandon();
+                self.rpc.outbox.clear();
                 self.phase.0 = Phase::Idle;
                 true
             }
@@ -129,8 +129,7 @@ impl<T> Client<T> {
         };
         let splice = Splice { members: b"", meta: &meta };
         let params = EmptyParams::default();
-        let sent =
-            self.session.call(None, "server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
+        let sent = self.rpc.call(None, "server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
         debug_assert!(sent.is_ok(), "the probe always serialises");
         self.request_meta = meta;
     }
@@ -196,13 +195,13 @@ impl<T> Client<T> {
     /// An error that names no request. While the probe is open it is the answer to it: a legacy server could not even
     /// read the probe, or a modern one refuses it.
     pub(super) fn unaddressed_error(&mut self, error: Option<RpcError>, now: Instant) {
-        let probe = self.session.find(|call| matches!(call, Call::Probe));
+        let probe = self.rpc.find(|call| matches!(call, Call::Probe));
         match (probe, error) {
             (Some(number), Some(error)) => {
-                self.session.withdraw_failed(number);
+                self.rpc.withdraw_failed(number);
                 self.probe_answered(Err(error), now);
             }
-            _ => self.session.count(|counters| counters.unknown_answers += 1),
+            _ => self.rpc.count(|counters| counters.unknown_answers += 1),
         }
     }
 
@@ -227,7 +226,7 @@ impl<T> Client<T> {
         self.phase.0 = Phase::Initializing { retried };
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self.session.call(None, "initialize", &params, Splice::default(), timing, Call::Initialize, now);
+        let sent = self.rpc.call(None, "initialize", &params, Splice::default(), timing, Call::Initialize, now);
         debug_assert!(sent.is_ok(), "the handshake always serialises");
     }
 
@@ -245,7 +244,7 @@ impl<T> Client<T> {
             }
         };
         let Some(peer) = self.legacy_peer(answer) else { return };
-        self.session.notify(None, "notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.rpc.notify(None, "notifications/initialized", &EmptyParams::default(), Splice::default());
         self.keep_alive = self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.ready(peer, now);
     }
@@ -279,7 +278,7 @@ impl<T> Client<T> {
         if !self.reinitializing || !self.config.negotiation.allows(ProtocolVersion::LATEST) {
             return false;
         }
-        self.session.withdraw_failed(number);
+        self.rpc.withdraw_failed(number);
         self.probe(ProtocolVersion::LATEST, MOST_PROBES, now);
         true
     }
@@ -328,7 +327,7 @@ impl<T> Client<T> {
     }
 
     fn ready(&mut self, peer: Peer, now: Instant) {
-        self.session.observe(|| Observation::Negotiated(peer.version));
+        self.rpc.observe(|| Observation::Negotiated(peer.version));
         let peer = Arc::new(peer);
         let before = self.peer.replace(peer.clone());
         self.phase.0 = Phase::Ready;

@@ -114,14 +114,14 @@ impl<T> Client<T> {
     fn progress<'a>(&mut self, params: JsonText<'a>, now: Instant) -> Option<Event<'a, T, JsonText<'a>>> {
         let (call, progress) = progress_of(params).unwrap_or((CallId(0), 0.0));
         let number = self.rounds.get(&call).copied().unwrap_or(call.0);
-        match self.session.token_mut(number) {
+        match self.rpc.token_mut(number) {
             Some(Call::User(user)) if user.call == call && progress > user.progress => user.progress = progress,
             _ => {
-                self.session.count(|counters| counters.stray_progress += 1);
+                self.rpc.count(|counters| counters.stray_progress += 1);
                 return None;
             }
         }
-        self.session.extend(number, now);
+        self.rpc.extend(number, now);
         Some(Event::Progress { call, params })
     }
 }

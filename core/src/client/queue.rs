@@ -130,7 +130,7 @@ impl<T> Client<T> {
         if let Some(listen) = self.legacy_listens.get(&call) {
             return Some(listen.token());
         }
-        match self.session.token(self.rounds.get(&call).copied().unwrap_or(call.0))? {
+        match self.rpc.token(self.rounds.get(&call).copied().unwrap_or(call.0))? {
             Call::User(user) => Some(&user.token),
             _ => None,
         }

@@ -17,7 +17,7 @@ use crate::error::CallError;
 use crate::json::{JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{Discover, Era, Method, MethodInfo, Ping, ProtocolVersion, key};
-use crate::session::Outgoing;
+use crate::rpc::Outgoing;
 use crate::time::Instant;
 
 impl<T> Client<T> {
@@ -26,7 +26,7 @@ impl<T> Client<T> {
         let Some(peer) = self.peer.clone().filter(|_| matches!(*self.phase, Phase::Ready)) else { return false };
         self.reinitializing = true;
         // What the server asked in the old session it does not remember having asked.
-        self.queue.extend(self.session.forget_requests().into_iter().map(Event::InputCancelled));
+        self.queue.extend(self.rpc.forget_requests().into_iter().map(Event::InputCancelled));
         match peer.version.era() {
             Era::Modern => self.probe(peer.version, 1, now),
             Era::Legacy => self.initialize(peer.version, now),
@@ -40,7 +40,7 @@ impl<T> Client<T> {
 
     /// The request of the handshake that is open.
     pub(crate) fn handshake(&self) -> Option<i64> {
-        self.session.find(|call| matches!(call, Call::Probe | Call::Initialize))
+        self.rpc.find(|call| matches!(call, Call::Probe | Call::Initialize))
     }
 
     /// Whether a refusal, with the error in it if there is one, speaks for a server that is not of the era that it was, or
@@ -96,8 +96,8 @@ impl<T> Client<T> {
     /// such request, or if it cannot be asked for any more.
     pub(crate) fn rewritten(&mut self, message: &Outgoing) -> Option<Outgoing> {
         let modern = self.is_modern();
-        let number = message.number()?;
-        if !matches!(self.session.token(number), Some(Call::User(_))) {
+        let number = message.request_id()?;
+        if !matches!(self.rpc.token(number), Some(Call::User(_))) {
             return None;
         }
         let method = message.label.method.as_ref()?;
@@ -126,7 +126,7 @@ impl<T> Client<T> {
         let handled = known.filter(|known| known.handled && modern);
         let written = message.content().map_or(&b""[..], |params| params.as_str().as_bytes());
         let retry = handled.map(|method| self.spare_retries.fill(method, written, timing));
-        if let Some(Call::User(user)) = self.session.token_mut(number) {
+        if let Some(Call::User(user)) = self.rpc.token_mut(number) {
             (user.retry, user.cache) = (retry, None);
         }
         Some(message)

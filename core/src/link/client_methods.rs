@@ -74,13 +74,13 @@ macro_rules! client_methods {
 
         /// Closes the connection. Open calls complete; `Closed` is the last event.
         pub fn close(&mut self, now: crate::time::Instant) {
-            crate::session::LinkedRole::close(self.at(now), crate::error::CloseReason::Requested);
+            crate::rpc::LinkedRole::close(self.at(now), crate::error::CloseReason::Requested);
         }
 
         /// Ends the connection because nobody is left to carry it on, which is told as the reason. Open calls complete,
         /// the server hears no last words; `Closed` is the last event.
         pub fn abandon(&mut self, why: crate::error::ConnError, now: crate::time::Instant) {
-            crate::session::LinkedRole::close(self.at(now), crate::error::CloseReason::Transport(why));
+            crate::rpc::LinkedRole::close(self.at(now), crate::error::CloseReason::Transport(why));
         }
 
         /// What is known of the server, once it is.
@@ -89,8 +89,8 @@ macro_rules! client_methods {
         }
 
         /// What was ignored so far.
-        pub fn counters(&self) -> crate::session::Counters {
-            crate::session::LinkedRole::counters(self.role())
+        pub fn counters(&self) -> crate::rpc::Counters {
+            crate::rpc::LinkedRole::counters(self.role())
         }
     };
 }

@@ -11,7 +11,7 @@ use crate::json::JsonText;
 use crate::jsonrpc::{Malformed, MalformedKind, Message, Parsed, parse, parse_entry, salvage};
 use crate::limits::Limits;
 use crate::machine::ConnId;
-use crate::session::Outbox;
+use crate::rpc::Outbox;
 use crate::time::Instant;
 
 /// How long the last words to a peer may take before the stream is closed regardless.

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::model::meta::is_valid_key;
 use crate::model::{CacheScope, ClientCapabilities, Implementation, ProtocolVersion, ServerCapabilities};
 use crate::observer::Observed;
-use crate::session::KeepAliveConfig;
+use crate::rpc::KeepAliveConfig;
 
 /// How a server introduces itself and behaves.
 ///

@@ -22,7 +22,7 @@ use crate::model::{
     Within, key,
 };
 use crate::observer::Observation;
-use crate::session::{KeepAlive, RequestKey};
+use crate::rpc::{KeepAlive, RequestKey};
 use crate::time::Instant;
 
 impl<T, H: Clone> Server<T, H> {
@@ -35,7 +35,7 @@ impl<T, H: Clone> Server<T, H> {
         params: Result<Params<'_>, Fault>,
         now: Instant,
     ) -> Option<RequestKey> {
-        self.session.watch_at(now);
+        self.rpc.watch_at(now);
         let unreadable = |fault| RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"));
         let admitted = params.map_err(unreadable).and_then(|params| {
             let (caller, data) = self.admit(method, &params)?;
@@ -44,17 +44,17 @@ impl<T, H: Clone> Server<T, H> {
         let (params, caller, data) = match admitted {
             Ok(admitted) => admitted,
             Err(error) => {
-                self.session.refuse(Some(id), false, &error);
+                self.rpc.refuse(Some(id), false, &error);
                 return None;
             }
         };
-        match self.session.begin(id, data) {
+        match self.rpc.begin(id, data) {
             Err(refused) => {
-                self.session.refuse(Some(id), false, &refused.error());
+                self.rpc.refuse(Some(id), false, &refused.error());
                 None
             }
             Ok(key) => {
-                self.session.watch_request(key, method, params.raw());
+                self.rpc.watch_request(key, method, params.raw());
                 if let Err(error) = self.dispatch(key, method, &params, caller, now) {
                     self.fail(key, error);
                 }
@@ -75,7 +75,7 @@ impl<T, H: Clone> Server<T, H> {
             kind: RequestKind::Immediate,
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
-        if modern_meta || method == "server/discover" || self.session.is_anonymous() {
+        if modern_meta || method == "server/discover" || self.rpc.is_anonymous() {
             let caller = self.modern_caller(meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
             let log_level = meta.log_level.map(|level| LoggingLevel::read(level));
@@ -197,7 +197,7 @@ impl<T, H: Clone> Server<T, H> {
         } else {
             Splice::default()
         };
-        self.session.answer(key, result, splice);
+        self.rpc.answer(key, result, splice);
     }
 
     pub(super) fn capabilities(&self) -> ServerCapabilities {
@@ -231,7 +231,7 @@ impl<T, H: Clone> Server<T, H> {
         let capabilities = params.capabilities.within(version);
         let caller = Arc::new(Caller { version, capabilities, info: Some(params.client_info) });
         self.legacy.caller = Some(caller.clone());
-        self.session.observe(|| Observation::Negotiated(version));
+        self.rpc.observe(|| Observation::Negotiated(version));
         self.keep_alive = self.offer.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.answer(key, &result);
         self.queue.push_back(ServerEvent::Initialized(caller));
@@ -252,7 +252,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn is_modern(&self, key: RequestKey) -> bool {
-        self.session.request(key).is_some_and(|request| request.data.is_modern())
+        self.rpc.request(key).is_some_and(|request| request.data.is_modern())
     }
 
     /// A client's notification. Nothing is ever answered to one.
@@ -269,14 +269,14 @@ impl<T, H: Clone> Server<T, H> {
             }
             "notifications/cancelled" => {
                 let cancelled = Cancelled::read(params?).ok()?;
-                let (key, request) = self.session.cancelled(&cancelled.request_id?)?;
+                let (key, request) = self.rpc.cancelled(&cancelled.request_id?)?;
                 self.forget_request(key, &request);
                 None
             }
             name if name == Progress::NAME => {
                 // Progress on a call of ours keeps it alive.
                 if let Ok(ProgressParams { progress_token: Id::Number(number), .. }) = Progress::read(params?) {
-                    self.session.extend(number, now);
+                    self.rpc.extend(number, now);
                 }
                 None
             }
@@ -286,7 +286,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// The client of a request is gone, which cancels it.
     pub(crate) fn withdraw_request(&mut self, key: RequestKey) {
-        if let Some(request) = self.session.end(key) {
+        if let Some(request) = self.rpc.end(key) {
             self.forget_request(key, &request.data);
         }
     }
@@ -302,11 +302,9 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Takes back the requests for input that a request no longer needs.
     pub(super) fn withdraw_inputs(&mut self, key: RequestKey) {
-        while let Some(number) =
-            self.session.find(|call| matches!(call, Call::Input { request, .. } if *request == key))
-        {
-            self.session.withdraw(number);
-            self.session.notify_cancelled(number, "the request that needed this was cancelled");
+        while let Some(number) = self.rpc.find(|call| matches!(call, Call::Input { request, .. } if *request == key)) {
+            self.rpc.withdraw(number);
+            self.rpc.notify_cancelled(number, "the request that needed this was cancelled");
         }
     }
 }

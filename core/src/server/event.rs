@@ -9,7 +9,7 @@ use crate::call::CallId;
 use crate::error::{CallError, CloseReason};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 /// Something for the program. `H` is what it registered, `T` the token that it gave with a call of its own.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ use crate::model::{
     CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, Meta, ProgressParams, ProgressToken,
     ProtocolVersion, SubscriptionFilter, Within,
 };
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 use crate::time::Instant;
 
 /// What a server knows of an open request.
@@ -163,7 +163,7 @@ impl<T, H: Clone> Server<T, H> {
         match self.version_of(key) {
             Some(version) if version.era() == Era::Modern && result.has("resultType") => {
                 let splice = Splice { members: b"", meta: &self.offer.result_meta };
-                self.session.answer(key, &result, splice);
+                self.rpc.answer(key, &result, splice);
             }
             _ => self.answer(key, &result),
         }
@@ -217,7 +217,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn start(&mut self, key: RequestKey, handler: H, request: Invoked, caller: Arc<Caller>, given: Given) {
-        let Some(open) = self.session.request_mut(key) else { return };
+        let Some(open) = self.rpc.request_mut(key) else { return };
         let wants_progress = open.data.progress_token.is_some();
         let log_level = open.data.log_level;
         let Given { meta, inputs, state, id: state_id } = given;
@@ -248,7 +248,7 @@ impl<T, H: Clone> Server<T, H> {
     /// A handler is done. A request that was cancelled meanwhile gets no answer.
     pub(crate) fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         let ReplyTo(key) = reply;
-        self.session.watch_at(now);
+        self.rpc.watch_at(now);
         let Some(version) = self.version_of(key) else { return };
         let modern = version.era() == Era::Modern;
         match outcome {
@@ -279,16 +279,16 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(version) = self.version_of(key) {
             error.keep_within(version);
         }
-        self.session.fail(key, &error);
+        self.rpc.fail(key, &error);
     }
 
     /// The revision that an open request is to be answered in.
     pub(super) fn version_of(&self, key: RequestKey) -> Option<ProtocolVersion> {
-        self.session.request(key)?.data.version
+        self.rpc.request(key)?.data.version
     }
 
     pub(super) fn invocation(&self, key: RequestKey) -> Option<&Arc<Invocation>> {
-        match &self.session.request(key)?.data.kind {
+        match &self.rpc.request(key)?.data.kind {
             RequestKind::Handler { invocation, .. } => Some(invocation),
             _ => None,
         }
@@ -310,7 +310,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Reports progress on a request, if the client wants it and it goes forward.
     pub(crate) fn progress(&mut self, key: RequestKey, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(request) = self.session.request_mut(key) else { return };
+        let Some(request) = self.rpc.request_mut(key) else { return };
         let Some(token) = request.data.progress_token.clone() else { return };
         if !progress.is_finite() || progress <= request.data.last_progress {
             return;
@@ -322,21 +322,21 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(version) = self.version_of(key) {
             params.keep_within(version);
         }
-        self.session.notify(Some(key), "notifications/progress", &params, Splice::default());
+        self.rpc.notify(Some(key), "notifications/progress", &params, Splice::default());
     }
 
     /// Logs to the client, if it wants messages of this severity. With a request, the message belongs to it; modern
     /// clients get no others.
     pub(crate) fn log(&mut self, key: Option<RequestKey>, message: &LoggingMessageParams) {
         let least = match key {
-            Some(key) => self.session.request(key).and_then(|request| match request.data.is_modern() {
+            Some(key) => self.rpc.request(key).and_then(|request| match request.data.is_modern() {
                 true => request.data.log_level,
                 false => Some(self.legacy.log_level),
             }),
             None => self.legacy.operating.then_some(self.legacy.log_level),
         };
         if self.offer.config.logging && least.is_some_and(|least| message.level >= least) {
-            self.session.notify(key, "notifications/message", message, Splice::default());
+            self.rpc.notify(key, "notifications/message", message, Splice::default());
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::model::{
     CallToolResult, ClientCapabilities, CreateMessage, Elicit, ElicitParams, Era, InputRequest, InputRequests,
     InputRequiredResult, Method, ProtocolVersion, Readable, RequiredPages, ToolMessagesError, Within,
 };
-use crate::session::{RequestKey, Timing};
+use crate::rpc::{RequestKey, Timing};
 use crate::time::Instant;
 
 impl<T, H: Clone> Server<T, H> {
@@ -114,7 +114,7 @@ impl<T, H: Clone> Server<T, H> {
             }
         }
         let splice = Splice { members: br#""resultType":"input_required""#, meta: &self.offer.result_meta };
-        self.session.answer(key, &result, splice);
+        self.rpc.answer(key, &result, splice);
     }
 
     fn ask_legacy_client(&mut self, key: RequestKey, invocation: &Arc<Invocation>, needs: Needs, now: Instant) {
@@ -127,7 +127,7 @@ impl<T, H: Clone> Server<T, H> {
         if needs.state.is_some() {
             next.state = needs.state;
         }
-        if let Some(request) = self.session.request_mut(key) {
+        if let Some(request) = self.rpc.request_mut(key) {
             request.data.kind = RequestKind::Handler { invocation: Arc::new(next), missing: needs.requests.len() };
         }
         let timing = Timing::exactly(self.offer.config.input_timeout);
@@ -135,7 +135,7 @@ impl<T, H: Clone> Server<T, H> {
             let method = request.method().to_owned();
             self.prepare(&mut request, invocation.caller.version);
             let (params, call) = (ParamsOf(&request), Call::Input { request: key, name });
-            let sent = self.session.call(Some(key), &method, &params, Splice::default(), timing, call, now);
+            let sent = self.rpc.call(Some(key), &method, &params, Splice::default(), timing, call, now);
             if let Err(refused) = sent {
                 return self.fail(key, RpcError::internal(refused.why.to_string()));
             }
@@ -145,7 +145,7 @@ impl<T, H: Clone> Server<T, H> {
     /// Brings the next request to a legacy client into the form that its revision has.
     fn prepare(&self, request: &mut InputRequest, version: ProtocolVersion) {
         if let InputRequest::Elicit(ElicitParams::Url(page)) = request {
-            let number = self.session.next_number();
+            let number = self.rpc.next_number();
             page.elicitation_id.get_or_insert_with(|| alloc::format!("elicitation-{number}"));
         }
         request.keep_within(version);
@@ -175,7 +175,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// A legacy client has answered one of a handler's requests for input.
     pub(super) fn input_arrived(&mut self, key: RequestKey, name: String, answer: Result<Json, RpcError>) {
-        let Some(request) = self.session.request_mut(key) else { return };
+        let Some(request) = self.rpc.request_mut(key) else { return };
         let RequestKind::Handler { invocation, missing } = &mut request.data.kind else { return };
         match answer {
             Ok(answer) => {
@@ -202,7 +202,7 @@ impl<T, H: Clone> Server<T, H> {
     /// The client will answer nothing any more: what waits for it is given up.
     pub(crate) fn stop_waiting_for_input(&mut self) {
         let waiting: alloc::vec::Vec<_> = self
-            .session
+            .rpc
             .requests()
             .filter(|(_, request)| matches!(request.data.kind, RequestKind::Handler { missing: 1.., .. }))
             .map(|(key, _)| key)

@@ -17,7 +17,7 @@ use crate::model::{
     ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, Meta,
     ReadResourceResult, relative_path,
 };
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 /// Where the outcome of a handler goes. It cannot be copied, so nothing is answered twice.
 #[derive(Debug)]

@@ -47,14 +47,14 @@ use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
 use crate::model::{EmptyParams, LoggingLevel, MethodInfo, ProtocolVersion, Side, SubscriptionFilter, key};
 use crate::observer::Outcome;
-pub use crate::session::KeepAliveConfig;
-use crate::session::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, RequestKey, Session, Timing};
+pub use crate::rpc::KeepAliveConfig;
+use crate::rpc::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, RequestKey, Rpc, Timing};
 use crate::time::{Instant, earliest};
 
 /// The server role, without the byte stream.
 pub(crate) struct Server<T, H> {
     offer: Arc<Offer<H>>,
-    session: Session<Call<T>, ServerRequest>,
+    rpc: Rpc<Call<T>, ServerRequest>,
     legacy: Legacy,
     last_caller: Option<LastCaller>,
     used_states: UsedStates,
@@ -120,19 +120,19 @@ pub(crate) enum Call<T> {
 
 impl<T, H: Clone> Server<T, H> {
     pub(crate) fn new(offer: Arc<Offer<H>>) -> Self {
-        let session = Session::new(&offer.config.limits, &offer.config.observer, LinkKind::Stream);
-        Self::with(offer, session)
+        let rpc = Rpc::new(&offer.config.limits, &offer.config.observer, LinkKind::Stream);
+        Self::with(offer, rpc)
     }
 
     /// One of the roles behind an endpoint: for a legacy session, or for all modern clients.
     pub(crate) fn one_of_many(offer: Arc<Offer<H>>, index: u32, stateless: bool) -> Self {
-        let session = Session::one_of_many(&offer.config.limits, &offer.config.observer, index, stateless);
-        Self::with(offer, session)
+        let rpc = Rpc::one_of_many(&offer.config.limits, &offer.config.observer, index, stateless);
+        Self::with(offer, rpc)
     }
 
-    fn with(offer: Arc<Offer<H>>, session: Session<Call<T>, ServerRequest>) -> Self {
+    fn with(offer: Arc<Offer<H>>, rpc: Rpc<Call<T>, ServerRequest>) -> Self {
         Self {
-            session,
+            rpc,
             offer,
             legacy: Legacy {
                 caller: None,
@@ -169,12 +169,12 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Refuses a request for something that the role does not see, such as its headers.
     pub(crate) fn refuse(&mut self, id: &Id, error: &RpcError) {
-        self.session.refuse(Some(id), false, error);
+        self.rpc.refuse(Some(id), false, error);
     }
 
     /// As many requests may be open at a time.
     pub(crate) fn set_most_requests(&mut self, most: usize) {
-        self.session.room.set_incoming_requests(most);
+        self.rpc.room.set_incoming_requests(most);
     }
 
     /// What was negotiated with a legacy client.
@@ -184,7 +184,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// One message of the client's.
     pub(crate) fn handle<'a>(&mut self, message: Message<'a>, now: Instant) -> Option<ServerEvent<'a, T, H>> {
-        self.session.watch_at(now);
+        self.rpc.watch_at(now);
         match message {
             Message::Request { id, method, params } => {
                 self.request(&id, &method, Params::read(params), now);
@@ -192,11 +192,11 @@ impl<T, H: Clone> Server<T, H> {
             }
             Message::Notification { method, params } => self.notification(method, params, now),
             Message::Response { id: Some(id), outcome } => {
-                let (_, pending) = self.session.settle(&id, || Outcome::of(&outcome))?;
+                let (_, pending) = self.rpc.settle(&id, || Outcome::of(&outcome))?;
                 self.settled(pending.token, outcome, now)
             }
             Message::Response { id: None, .. } => {
-                self.session.count(|counters| counters.unknown_answers += 1);
+                self.rpc.count(|counters| counters.unknown_answers += 1);
                 None
             }
         }
@@ -242,13 +242,13 @@ impl<T, H: Clone> Server<T, H> {
             Ok(asked) => asked,
             Err(why) => return Err(Refused::new(why, token)),
         };
-        let call = CallId(self.session.next_number());
+        let call = CallId(self.rpc.next_number());
         let total = options.total_timeout.unwrap_or(self.offer.config.input_timeout);
         let timing = Timing::new(options.idle_timeout.unwrap_or_default(), total);
         let (splice, own) = (Splice::default(), Call::User { call, token });
         let sent = match &asked {
-            Some(request) => self.session.call(None, method, &ParamsOf(request), splice, timing, own, now),
-            None => self.session.call(None, method, params, splice, timing, own, now),
+            Some(request) => self.rpc.call(None, method, &ParamsOf(request), splice, timing, own, now),
+            None => self.rpc.call(None, method, params, splice, timing, own, now),
         };
         match sent {
             Ok(_) => Ok(call),
@@ -268,29 +268,29 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(missing) = capability.filter(|capability| !capability.is_declared_by_client(client)) {
             return Err(SendError::NotSupported { method: method.into(), capability: missing.name() });
         }
-        if self.session.has_room() { Ok(()) } else { Err(self.session.full()) }
+        if self.rpc.has_room() { Ok(()) } else { Err(self.rpc.full()) }
     }
 
     /// Gives up a call of the program's.
     pub(crate) fn cancel(&mut self, call: CallId, reason: &str) {
-        if !matches!(self.session.token(call.0), Some(Call::User { .. })) {
+        if !matches!(self.rpc.token(call.0), Some(Call::User { .. })) {
             return;
         }
-        if let Some(Pending { token: Call::User { call, token }, .. }) = self.session.withdraw(call.0) {
-            self.session.notify_cancelled(call.0, reason);
+        if let Some(Pending { token: Call::User { call, token }, .. }) = self.rpc.withdraw(call.0) {
+            self.rpc.notify_cancelled(call.0, reason);
             self.queue.push_back(ServerEvent::Completed { call, token, outcome: Err(CallError::Cancelled) });
         }
     }
 
     /// The client sent something that is no message.
     pub(crate) fn malformed(&mut self, mut malformed: Malformed, now: Instant) {
-        self.session.watch_at(now);
-        self.session.malformed(&malformed);
-        self.session.recognize(&mut malformed);
+        self.rpc.watch_at(now);
+        self.rpc.malformed(&malformed);
+        self.rpc.recognize(&mut malformed);
         if let Some(error) = malformed.answer() {
-            self.session.refuse(malformed.id.as_ref(), self.wants_null_id(), &error);
+            self.rpc.refuse(malformed.id.as_ref(), self.wants_null_id(), &error);
         } else if let Some(id) = malformed.id.as_ref().filter(|_| malformed.response) {
-            if let Some((_, pending)) = self.session.settle(id, || Outcome::Failed) {
+            if let Some((_, pending)) = self.rpc.settle(id, || Outcome::Failed) {
                 self.settled_badly(pending.token, CallError::InvalidResponse(malformed.to_string()), now);
             }
         }
@@ -307,14 +307,14 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        earliest(self.session.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
+        earliest(self.rpc.deadline(), self.keep_alive.as_deref().and_then(KeepAlive::deadline))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        while let Some((number, pending)) = self.session.expire(now) {
+        while let Some((number, pending)) = self.rpc.expire(now) {
             let after = pending.waited(now);
             if !matches!(pending.token, Call::Ping) {
-                self.session.notify_cancelled(number, "the request timed out");
+                self.rpc.notify_cancelled(number, "the request timed out");
             }
             self.settled_badly(pending.token, CallError::TimedOut { after }, now);
         }
@@ -348,15 +348,8 @@ impl<T, H: Clone> Server<T, H> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = EmptyParams::default();
-                let _ = self.session.call(
-                    None,
-                    "ping",
-                    &params,
-                    Splice::default(),
-                    Timing::exactly(timeout),
-                    Call::Ping,
-                    now,
-                );
+                let _ =
+                    self.rpc.call(None, "ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }
@@ -368,7 +361,7 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Whether every request of the client's has been answered, so that closing loses nothing.
     pub(crate) fn is_drained(&self) -> bool {
-        self.session.requests().all(|(_, request)| request.data.is_subscription())
+        self.rpc.requests().all(|(_, request)| request.data.is_subscription())
     }
 
     pub(crate) fn next_event(&mut self) -> Option<ServerEvent<'static, T, H>> {
@@ -377,14 +370,14 @@ impl<T, H: Clone> Server<T, H> {
 
     /// Gives back the memory that nothing needs now.
     pub(crate) fn trim(&mut self) {
-        self.session.trim();
+        self.rpc.trim();
         if self.queue.is_empty() {
             self.queue = VecDeque::new();
         }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.session.is_idle() && self.queue.is_empty()
+        self.rpc.is_idle() && self.queue.is_empty()
     }
 }
 
@@ -392,12 +385,12 @@ impl<T, H: Clone> LinkedRole for Server<T, H> {
     type Call = Call<T>;
     type Request = ServerRequest;
 
-    fn rpc(&self) -> &Session<Call<T>, ServerRequest> {
-        &self.session
+    fn rpc(&self) -> &Rpc<Call<T>, ServerRequest> {
+        &self.rpc
     }
 
-    fn rpc_mut(&mut self) -> &mut Session<Call<T>, ServerRequest> {
-        &mut self.session
+    fn rpc_mut(&mut self) -> &mut Rpc<Call<T>, ServerRequest> {
+        &mut self.rpc
     }
 
     /// Ends the connection: open subscriptions are told, handlers are told to stop, nothing more is accepted.
@@ -406,19 +399,19 @@ impl<T, H: Clone> LinkedRole for Server<T, H> {
             return;
         }
         self.end_subscriptions();
-        self.session.observe_close(&reason);
+        self.rpc.observe_close(&reason);
         self.closed = Some(Box::new(reason.clone()));
         // From here on nothing may be said to the client, not even a log message of the program's.
         self.legacy.operating = false;
         self.keep_alive = None;
-        for (_, call) in self.session.abandon() {
+        for (_, call) in self.rpc.abandon() {
             if let Call::User { call, token } = call {
                 let outcome = Err(CallError::Closed(reason.clone()));
                 self.queue.push_back(ServerEvent::Completed { call, token, outcome });
             }
         }
-        let open: Vec<_> = self.session.requests().map(|(key, _)| key).collect();
-        self.session.forget_requests();
+        let open: Vec<_> = self.rpc.requests().map(|(key, _)| key).collect();
+        self.rpc.forget_requests();
         self.queue.retain(|event| !matches!(event, ServerEvent::Invoke { .. }));
         self.queue.extend(open.into_iter().map(ServerEvent::Cancelled));
     }

@@ -14,7 +14,7 @@ use crate::model::{
     Cancelled, ElicitationComplete, LoggingMessage, MethodInfo, Notice, Progress, PromptListChanged,
     ResourceListChanged, ResourceUpdated, Side, SubscriptionsAcknowledged, ToolListChanged,
 };
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 /// What a notification says, once it is known to be an object.
 pub(crate) fn written<P: Serialize + ?Sized>(params: &P) -> Result<Json, SendError> {
@@ -72,7 +72,7 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     fn tell(&mut self, key: Option<RequestKey>, method: &str, params: &Json) -> Result<(), SendError> {
-        let open = key.and_then(|key| Some((key, self.session.request(key)?.data.version?)));
+        let open = key.and_then(|key| Some((key, self.rpc.request(key)?.data.version?)));
         let legacy = self.legacy.caller.as_deref().filter(|_| self.legacy.operating);
         let (about, version) = match (open, legacy) {
             (Some((key, version)), _) => (Some(key), version),
@@ -86,7 +86,7 @@ impl<T, H: Clone> Server<T, H> {
         if method == ElicitationComplete::NAME && !self.legacy.caller.as_deref().is_some_and(visits) {
             return Err(SendError::NotSupported { method: method.to_owned(), capability: "elicitation.url" });
         }
-        self.session.notify(about, method, params, Splice::default());
+        self.rpc.notify(about, method, params, Splice::default());
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ use hmac_sha256::{HMAC, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 const SALT_BYTES: usize = 24;
 const TAG_BYTES: usize = 16;

@@ -13,7 +13,7 @@ use crate::model::{
     EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
     key,
 };
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 /// Something that clients may want to be told of.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ impl<T, H: Clone> Server<T, H> {
             return Err(RpcError::method_not_found("subscriptions/listen"));
         }
         // Many clients together may listen as often as they have connections.
-        let open = match self.session.is_anonymous() {
+        let open = match self.rpc.is_anonymous() {
             true => 0,
             false => self.open_subscriptions(|_| true).len(),
         };
@@ -85,7 +85,7 @@ impl<T, H: Clone> Server<T, H> {
             return Err(RpcError::internal("too many subscriptions; end some first"));
         }
         let honoured = params.notifications.honoured_by(&capabilities);
-        let Some(request) = self.session.request_mut(key) else { return Ok(()) };
+        let Some(request) = self.rpc.request_mut(key) else { return Ok(()) };
         let meta = subscription_meta(&request.id);
         request.data.kind = RequestKind::Subscription(honoured.clone());
 
@@ -93,7 +93,7 @@ impl<T, H: Clone> Server<T, H> {
         struct Acknowledged {
             notifications: SubscriptionFilter,
         }
-        self.session.notify(
+        self.rpc.notify(
             Some(key),
             "notifications/subscriptions/acknowledged",
             &Acknowledged { notifications: honoured },
@@ -132,17 +132,17 @@ impl<T, H: Clone> Server<T, H> {
         }
         // A legacy client gets changes of lists unasked, and of the resources that it subscribed to.
         if self.legacy.operating && change.is_wanted_by(&self.legacy.subscriptions) {
-            self.session.notify(None, change.method(), params, Splice::default());
+            self.rpc.notify(None, change.method(), params, Splice::default());
         }
         for (key, id) in self.open_subscriptions(|filter| change.is_wanted_by(filter)) {
             let meta = subscription_meta(&id);
-            self.session.notify(Some(key), change.method(), params, Splice { members: b"", meta: &meta });
+            self.rpc.notify(Some(key), change.method(), params, Splice { members: b"", meta: &meta });
         }
     }
 
     fn open_subscriptions(&self, wanted: impl Fn(&SubscriptionFilter) -> bool) -> Vec<(RequestKey, Id)> {
         let wanted = |kind: &RequestKind| matches!(kind, RequestKind::Subscription(filter) if wanted(filter));
-        let open = self.session.requests().filter(|(_, request)| wanted(&request.data.kind));
+        let open = self.rpc.requests().filter(|(_, request)| wanted(&request.data.kind));
         open.map(|(key, request)| (key, request.id.clone())).collect()
     }
 
@@ -157,14 +157,14 @@ impl<T, H: Clone> Server<T, H> {
         }
         for (key, id) in self.open_subscriptions(|_| true) {
             let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
-            if !self.session.is_anonymous() {
-                self.session.notify(Some(key), "notifications/cancelled", &cancelled, Splice::default());
+            if !self.rpc.is_anonymous() {
+                self.rpc.notify(Some(key), "notifications/cancelled", &cancelled, Splice::default());
             }
             let mut meta = subscription_meta(&id);
             meta.push(b',');
             meta.extend_from_slice(&self.offer.result_meta);
             let splice = Splice { members: br#""resultType":"complete""#, meta: &meta };
-            self.session.answer(key, &EmptyResult::default(), splice);
+            self.rpc.answer(key, &EmptyResult::default(), splice);
         }
     }
 }

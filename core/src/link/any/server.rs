@@ -15,8 +15,8 @@ use crate::link::stdio::StdioServer;
 use crate::machine::ConnId;
 use crate::machine::{Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
+use crate::rpc::RequestKey;
 use crate::server::{Registry, Reply, ReplyTo, ServerEvent};
-use crate::session::RequestKey;
 use crate::time::Instant;
 
 /// A server on a stream of its own, or behind an endpoint of HTTP.

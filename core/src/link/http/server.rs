@@ -33,8 +33,8 @@ use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
 use crate::observer::Observation;
+use crate::rpc::{LinkedRole, RequestKey};
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
-use crate::session::{LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// An MCP server behind an HTTP endpoint. `H` is what the program registers, `T` is not used: a server with many clients

@@ -7,7 +7,7 @@ use crate::error::CloseReason;
 use crate::json::Json;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::observer::Observation;
-use crate::session::{LinkKind, LinkedRole};
+use crate::rpc::{LinkKind, LinkedRole};
 use crate::time::{Instant, earliest};
 
 /// An MCP client on one byte stream. `T` is the token that goes in with a call and comes back with its completion.

@@ -14,8 +14,8 @@ use crate::jsonrpc::RpcError;
 use crate::machine::{Machine, Output, Sealed, Target};
 use crate::model::{LoggingMessageParams, Method, Notice};
 use crate::observer::Observation;
+use crate::rpc::{Counters, LinkedRole, RequestKey};
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, written};
-use crate::session::{Counters, LinkedRole, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// How long handlers may go on after the client has closed its end. What it asked for before is answered if that is

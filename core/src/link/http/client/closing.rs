@@ -66,7 +66,7 @@ impl<T> Exchanges<T> {
         self.transport.abandon_fallback();
         self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
         while let Some(message) = self.take_written() {
-            if deliver && message.number().is_none() {
+            if deliver && message.request_id().is_none() {
                 self.post(message, false);
             }
         }

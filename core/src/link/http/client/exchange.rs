@@ -9,7 +9,7 @@ use super::request::HttpRequest;
 use crate::codec::http1::Headers;
 use crate::error::{ConnError, HttpFailure};
 use crate::model::{Method, MethodInfo};
-use crate::session::{Label, MethodName, Outgoing};
+use crate::rpc::{Label, MethodName, Outgoing};
 use crate::time::Instant;
 
 /// An exchange that is open.
@@ -225,7 +225,7 @@ impl Exchange {
     }
 
     /// The request whose answer is waited for here.
-    pub(super) fn number(&self) -> Option<i64> {
+    pub(super) fn request_id(&self) -> Option<i64> {
         match &self.purpose {
             Purpose::Request(asked) if !asked.answered => Some(asked.number),
             Purpose::Posted(number) => Some(*number),

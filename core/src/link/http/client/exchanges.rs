@@ -19,7 +19,7 @@ use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
-use crate::session::{LinkKind, LinkedRole};
+use crate::rpc::{LinkKind, LinkedRole};
 use crate::time::{Instant, earliest};
 
 /// The role on exchanges, whoever makes them: it says which to make and which to abort, and is told what comes of them.

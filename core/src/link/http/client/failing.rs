@@ -137,7 +137,7 @@ impl<T> Exchanges<T> {
 
     /// The error in the body of a refusal, if there is one for this request.
     fn error_in(&self, exchange: &Exchange) -> Option<RpcError> {
-        exchange.number()?;
+        exchange.request_id()?;
         let parsed = parse(exchange.body.texts.trim_ascii(), self.client.limits());
         match parsed {
             // Some write `"id":""` or a number of their own when they could not read ours: it is the only request here.
@@ -249,7 +249,7 @@ impl<T> Exchanges<T> {
         let Some(challenge) = failure_of(exchange) else { return false };
         exchange.stage = Stage::Challenged;
         let until = self.now + self.http.challenge_timeout;
-        if let Some(number) = exchange.number() {
+        if let Some(number) = exchange.request_id() {
             self.client.postpone(number, until);
         }
         self.open.set_deadline(id, Some(until));
@@ -276,7 +276,7 @@ impl<T> Exchanges<T> {
     /// Makes a request again with the credentials of now.
     fn replay(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
-        let number = old.number();
+        let number = old.request_id();
         let waited = match (&old.stage, old.deadline) {
             (Stage::Challenged, Some(until)) => self.http.challenge_timeout.saturating_sub(until.since(self.now)),
             _ => Duration::ZERO,

@@ -19,7 +19,7 @@ use core::time::Duration;
 
 use crate::error::CallError;
 use crate::model::ProtocolVersion;
-use crate::session::Outgoing;
+use crate::rpc::Outgoing;
 use crate::time::Instant;
 
 /// How long a server is not asked again what it speaks, because of another refusal that might mean a change. One that
@@ -125,7 +125,7 @@ impl Handshake {
 
     /// A request that was put off.
     pub(super) fn take_request(&mut self, number: i64) -> Option<Outgoing> {
-        let at = self.deferred.iter().rposition(|deferred| deferred.message.number() == Some(number))?;
+        let at = self.deferred.iter().rposition(|deferred| deferred.message.request_id() == Some(number))?;
         self.deferred.remove(at).map(|deferred| deferred.message)
     }
 

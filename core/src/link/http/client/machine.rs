@@ -15,7 +15,7 @@ use crate::error::{ConnError, Refused};
 use crate::machine::{ConnId, Machine, Output, Sealed, Target};
 use crate::model::ProtocolVersion;
 use crate::observer::Observation;
-use crate::session::LinkedRole;
+use crate::rpc::LinkedRole;
 use crate::time::{Instant, earliest};
 
 /// An MCP client over HTTP. `T` is the token that goes in with a call and comes back with its completion.

@@ -16,7 +16,7 @@ use crate::codec::http1::Headers;
 use crate::error::CallError;
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse};
 use crate::model::{CallTool, Era, Initialize, ListTools};
-use crate::session::LinkedRole;
+use crate::rpc::LinkedRole;
 
 /// How long the body of an error may take; the status says most of it.
 const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
@@ -148,7 +148,7 @@ impl<T> Exchanges<T> {
         let listing = self.listing(id, &mut place);
         let batches = self.client.spoken().is_some_and(|version| version.allows_batches());
         let was_ready = self.client.is_ready_in(Era::Legacy);
-        let number = self.open.get(id).and_then(|exchange| exchange.number());
+        let number = self.open.get(id).and_then(|exchange| exchange.request_id());
         let again = self.handshake.reinitialization();
         let answers_handshake = again.filter(|again| Some(again.number) == number);
         if answers_handshake.is_some() {
@@ -258,7 +258,7 @@ impl<T> Exchanges<T> {
     /// Something that is no message.
     fn malformed(&mut self, id: u32, mut malformed: Malformed) {
         let Some(exchange) = self.open.get_mut(id) else { return };
-        let number = exchange.number();
+        let number = exchange.request_id();
         // What pretends to answer a request of another stream is not believed.
         let ours = malformed.id.as_ref().is_some_and(|id| number.is_some_and(|number| *id == Id::Number(number)));
         let believed = ours || matches!(exchange.purpose, Purpose::Events);
@@ -310,7 +310,7 @@ impl<T> Exchanges<T> {
             }
             Purpose::Events => self.events_broken(detail),
             _ => {
-                if let Some(number) = exchange.number() {
+                if let Some(number) = exchange.request_id() {
                     self.unusable(number, detail);
                 }
             }

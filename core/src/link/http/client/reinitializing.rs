@@ -7,7 +7,7 @@ use super::handshake::{Deferred, Gate, Reinitialization, Rejected};
 use crate::error::CallError;
 use crate::jsonrpc::RpcError;
 use crate::model::{Era, ProtocolVersion};
-use crate::session::Outgoing;
+use crate::rpc::Outgoing;
 
 impl<T> Exchanges<T> {
     /// The server does not know the session any more.
@@ -144,7 +144,7 @@ impl<T> Exchanges<T> {
 
     /// What waited will not be sent. If it is a request, it has failed.
     fn waiting_failed(&mut self, message: &Outgoing, error: CallError) {
-        if let Some(number) = message.number() {
+        if let Some(number) = message.request_id() {
             self.client.call_failed(number, error, self.now);
         }
     }

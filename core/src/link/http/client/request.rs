@@ -12,7 +12,7 @@ use super::tools::KnownTools;
 use crate::codec::http1::Headers;
 use crate::json::{first_member, pick};
 use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
-use crate::session::{MethodName, Outgoing};
+use crate::rpc::{MethodName, Outgoing};
 
 /// A request of HTTP to be made. Whoever makes it adds `Host`, `Content-Length` and what belongs to the connection.
 #[derive(Clone)]
@@ -80,7 +80,7 @@ pub(super) fn post(
 
 /// What a request is about, as `Mcp-Name` says it.
 pub(super) fn name_of(message: &Outgoing) -> Option<String> {
-    message.number()?;
+    message.request_id()?;
     let member = message.label.method.as_ref()?.info()?.named_by?;
     first_member(message.content()?, member)?.as_text().map(Cow::into_owned)
 }

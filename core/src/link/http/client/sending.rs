@@ -10,7 +10,7 @@ use super::request::{self, Common};
 use super::streams::Transport;
 use crate::error::CallError;
 use crate::model::{Initialize, Initialized};
-use crate::session::{LinkedRole, MethodName, Outgoing};
+use crate::rpc::{LinkedRole, MethodName, Outgoing};
 
 /// How long messages wait for the stream on which the server may speak unasked, or for as long as a call may if that is
 /// less. It is better to hear the first words, but most servers have none to say.
@@ -41,7 +41,7 @@ impl<T> Exchanges<T> {
 
     /// Sends a message.
     pub(super) fn post(&mut self, message: Outgoing, repeated: bool) {
-        let number = message.number();
+        let number = message.request_id();
         if number.is_some_and(|number| !self.client.is_open(number)) {
             // It was given up before it was sent.
             return;
@@ -134,7 +134,9 @@ impl<T> Exchanges<T> {
 
     /// Makes a request again, under another id. Returns whether that could be done.
     pub(super) fn repeat(&mut self, message: &Outgoing) -> bool {
-        let Some(renumbered) = message.number().and_then(|number| self.client.reissue(number)) else { return false };
+        let Some(renumbered) = message.request_id().and_then(|number| self.client.reissue(number)) else {
+            return false;
+        };
         if let Some(message) = message.renumbered(renumbered) {
             self.handshake.defer(message, true);
         }
@@ -155,11 +157,11 @@ impl<T> Exchanges<T> {
 
     /// Nobody waits for a call any more.
     pub(super) fn call_cancelled(&mut self, number: i64) {
-        let waiting = self.open.iter().rfind(|(_, exchange)| exchange.number() == Some(number));
+        let waiting = self.open.iter().rfind(|(_, exchange)| exchange.request_id() == Some(number));
         if let Some(exchange) = waiting.map(|(exchange, _)| exchange) {
             self.drop_exchange(exchange);
         }
-        if self.transport.fallback().is_some_and(|fallback| fallback.number() == number) {
+        if self.transport.fallback().is_some_and(|fallback| fallback.request_id() == number) {
             self.transport = Transport::Streamable;
             self.drop_events();
         }

@@ -14,7 +14,7 @@ use super::request::{self, Common};
 use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::observer::Observation;
-use crate::session::{LinkedRole, Outgoing};
+use crate::rpc::{LinkedRole, Outgoing};
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);
@@ -86,8 +86,8 @@ impl Transport {
 }
 
 impl Fallback {
-    pub(super) fn number(&self) -> i64 {
-        self.message.number().unwrap_or_default()
+    pub(super) fn request_id(&self) -> i64 {
+        self.message.request_id().unwrap_or_default()
     }
 }
 
@@ -296,7 +296,7 @@ impl<T> Exchanges<T> {
             _ => {
                 self.drop_exchange(id);
                 let detail = "the server names an endpoint of another origin, or none";
-                self.fail_call(fallback.number(), CallError::InvalidResponse(detail.into()));
+                self.fail_call(fallback.request_id(), CallError::InvalidResponse(detail.into()));
             }
         }
     }
@@ -304,7 +304,7 @@ impl<T> Exchanges<T> {
     /// The stream of the HTTP+SSE transport cannot be read any further.
     pub(super) fn events_broken(&mut self, detail: String) {
         match self.transport.abandon_fallback() {
-            Some(fallback) => self.fail_call(fallback.number(), CallError::InvalidResponse(detail)),
+            Some(fallback) => self.fail_call(fallback.request_id(), CallError::InvalidResponse(detail)),
             None => self.client.close(CloseReason::Transport(ConnError::new(ConnErrorKind::Broken, detail))),
         }
     }
@@ -313,8 +313,8 @@ impl<T> Exchanges<T> {
     pub(super) fn events_over(&mut self) {
         match self.transport.abandon_fallback() {
             Some(fallback) => match fallback.error {
-                CallError::Remote(ref error) => self.answer_with(fallback.number(), error.clone()),
-                _ => self.fail_call(fallback.number(), fallback.error),
+                CallError::Remote(ref error) => self.answer_with(fallback.request_id(), error.clone()),
+                _ => self.fail_call(fallback.request_id(), fallback.error),
             },
             // The session is the stream's, and ends with it.
             None if !self.transport.is_streamable() => self.client.close(CloseReason::PeerClosed),

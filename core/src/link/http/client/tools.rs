@@ -13,7 +13,7 @@ use crate::json::{JsonText, MOST_LEVELS, elements, members, pick};
 use crate::jsonrpc::{Message, Parsed, RpcError, excerpt, parse};
 use crate::limits::Limits;
 use crate::model::PaginatedParams;
-use crate::session::Outgoing;
+use crate::rpc::Outgoing;
 
 /// Bytes of what is remembered of all tools. A thousand tools with a few annotations each need a tenth of it; what does
 /// not fit is not remembered, and its calls are sent without headers.
@@ -170,7 +170,7 @@ impl<T> Exchanges<T> {
 
     /// There is no fresh listing, so the call has failed for the reason that the server gave.
     pub(super) fn mismatch_stays(&mut self, mismatch: Mismatch) {
-        if let Some(number) = mismatch.message.number() {
+        if let Some(number) = mismatch.message.request_id() {
             self.client.call_failed(number, CallError::Remote(mismatch.error), self.now);
         }
     }

@@ -18,7 +18,7 @@ use super::memory::{Memory, SMALL, Waiting};
 use super::streams::{ResponseStream, StreamId};
 use crate::limits::Limits;
 use crate::machine::ConnId;
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 use crate::time::{Instant, earliest};
 
 pub(super) struct Connections {

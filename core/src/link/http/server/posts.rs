@@ -10,8 +10,8 @@ use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
+use crate::rpc::LinkedRole;
 use crate::server::{Params, Server, ServerEvent};
-use crate::session::LinkedRole;
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {

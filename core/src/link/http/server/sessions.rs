@@ -15,8 +15,8 @@ use super::{Events, HttpServer, ReplyPath};
 use crate::entropy::Entropy;
 use crate::jsonrpc::code;
 use crate::model::ProtocolVersion;
+use crate::rpc::{LinkedRole, OutgoingKind, RequestKey};
 use crate::server::{Offer, Server, ServerEvent};
-use crate::session::{LinkedRole, OutgoingKind, RequestKey};
 use crate::time::{Instant, earliest};
 
 /// The index of the role that serves the modern era.

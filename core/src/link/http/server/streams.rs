@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StreamId(pub(super) u64);

@@ -10,7 +10,7 @@ use super::Connections;
 use crate::codec::sse;
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
-use crate::session::RequestKey;
+use crate::rpc::RequestKey;
 use crate::time::Instant;
 
 const SESSION_HEADER: &str = "Mcp-Session-Id";

@@ -214,7 +214,7 @@ impl Outgoing {
     }
 
     /// The number of a request.
-    pub(crate) fn number(&self) -> Option<i64> {
+    pub(crate) fn request_id(&self) -> Option<i64> {
         if let OutgoingKind::Request { number, .. } = self.label.kind { Some(number) } else { None }
     }
 

@@ -37,7 +37,7 @@ use crate::time::Instant;
 use serde::Serialize;
 
 /// The tables of one JSON-RPC peer.
-pub(crate) struct Session<T, I> {
+pub(crate) struct Rpc<T, I> {
     pub(crate) room: Room,
     pub(crate) outbox: Outbox,
     /// Bytes that the link has taken out of the outbox and not sent yet.
@@ -104,7 +104,7 @@ pub struct Counters {
     pub malformed: u64,
 }
 
-impl<T, I> Session<T, I> {
+impl<T, I> Rpc<T, I> {
     pub(crate) fn new(limits: &Limits, observer: &Observed, link: LinkKind) -> Self {
         Self {
             watch: Watch::new(observer),

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::{OutgoingKind, Session};
+use super::{OutgoingKind, Rpc};
 use crate::jsonrpc::{Id, RpcError, Splice, encode_result};
 use crate::observer::{Observation, Outcome};
 
@@ -59,7 +59,7 @@ impl RequestKey {
     }
 }
 
-impl<T, I> Session<T, I> {
+impl<T, I> Rpc<T, I> {
     /// Takes in a request.
     pub(crate) fn begin(&mut self, id: &Id, data: I) -> Result<RequestKey, NotBegun> {
         if !self.anonymous && self.keys.contains(id) {

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use super::{OutgoingKind, RequestKey, Session};
+use super::{OutgoingKind, RequestKey, Rpc};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
 use crate::observer::{Observation, Outcome};
@@ -66,7 +66,7 @@ impl<T> Pending<T> {
     }
 }
 
-impl<T, I> Session<T, I> {
+impl<T, I> Rpc<T, I> {
     /// The id that the next call will have.
     pub(crate) fn next_number(&self) -> i64 {
         self.next_number

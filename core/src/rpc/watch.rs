@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use super::{OutgoingKind, RequestKey, Session};
+use super::{OutgoingKind, RequestKey, Rpc};
 use crate::error::CloseReason;
 use crate::json::{JsonText, first_member};
 use crate::jsonrpc::{Id, Malformed, Message};
@@ -116,7 +116,7 @@ impl Watch {
     }
 }
 
-impl<T, I> Session<T, I> {
+impl<T, I> Rpc<T, I> {
     /// Tells whoever watches of something.
     pub(crate) fn observe<'a>(&self, observation: impl FnOnce() -> Observation<'a>) {
         if let Some(watch) = &self.watch {

@@ -1,6 +1,6 @@
 //! What links do with a role, whichever it is.
 
-use super::{Counters, Outbox, Session};
+use super::{Counters, Outbox, Rpc};
 use crate::error::CloseReason;
 use crate::jsonrpc::{Malformed, Message};
 use crate::observer::Observation;
@@ -13,10 +13,10 @@ pub(crate) trait LinkedRole {
     type Request;
 
     /// For the functions here. Links do not reach through it, which `.ci/layers` checks.
-    fn rpc(&self) -> &Session<Self::Call, Self::Request>;
+    fn rpc(&self) -> &Rpc<Self::Call, Self::Request>;
 
     /// The same.
-    fn rpc_mut(&mut self) -> &mut Session<Self::Call, Self::Request>;
+    fn rpc_mut(&mut self) -> &mut Rpc<Self::Call, Self::Request>;
 
     /// Ends the connection: whatever is open is over, and nothing more is accepted. A second time it does nothing.
     fn close(&mut self, reason: CloseReason);
