@@ -9,7 +9,7 @@ use crate::conditions::NetworkConditions;
 use crate::ends::{End, Ends};
 use crate::party::Closing;
 use crate::scene::Scene;
-use crate::stream::Stream;
+use crate::stream::SimStream;
 use crate::trace::Side;
 
 /// Who hears what is written: the number of the connection, who writes, and what.
@@ -34,7 +34,7 @@ struct Connection {
     names: [Option<ConnId>; 2],
     /// When it will be open, or will be refused; `None` once it is open.
     opening: Option<(Instant, bool)>,
-    stream: Stream,
+    stream: SimStream,
     /// Whether a side has said that there is something to write.
     writes: [bool; 2],
 }
@@ -102,7 +102,7 @@ impl Network {
             client,
             names: [Some(conn), None],
             opening: Some((at, refused)),
-            stream: Stream::new(scene),
+            stream: SimStream::new(scene),
             writes: [false; 2],
         };
         self.connections.insert(number, connection);

@@ -10,7 +10,7 @@ use crate::party::{Closing, Party, Turn};
 use crate::scene::Scene;
 use crate::script::Script;
 use crate::server::SimServer;
-use crate::stream::Stream;
+use crate::stream::SimStream;
 use crate::trace::Side;
 
 /// A client and a server in one process, under one virtual clock.
@@ -24,7 +24,7 @@ pub struct Sim<C, S> {
     pub server: S,
     scene: Scene,
     restart: Box<dyn FnMut() -> S>,
-    stream: Stream,
+    stream: SimStream,
     deadlines: [Option<Instant>; 2],
     streams: u32,
 }
@@ -65,7 +65,7 @@ impl<C: Party, S: Party> Sim<C, S> {
         Self {
             client,
             server: server(),
-            stream: Stream::new(&mut scene),
+            stream: SimStream::new(&mut scene),
             scene,
             restart: Box::new(server),
             deadlines: [None; 2],
@@ -134,7 +134,7 @@ impl<C: Party, S: Party> Sim<C, S> {
             }
             self.server = (self.restart)();
             self.server.set_time(self.scene.now);
-            self.stream = Stream::new(&mut self.scene);
+            self.stream = SimStream::new(&mut self.scene);
         }
         if self.scene.refuse() {
             self.stream.close(Side::Client, Closing::Both, self.scene.now);

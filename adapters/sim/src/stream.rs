@@ -10,7 +10,7 @@ use crate::trace::Side;
 
 /// A stream. Whatever a side asks about it is asked for that side.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct SimStream {
     /// What is on its way to each side.
     toward: [Pipe; 2],
     /// Who has been told of the end, or does not want to know.
@@ -20,7 +20,7 @@ pub(crate) struct Stream {
     told_broken: [bool; 2],
 }
 
-impl Stream {
+impl SimStream {
     pub(crate) fn new(scene: &mut Scene) -> Self {
         Self {
             toward: [(); 2].map(|()| Pipe::new(scene.conditions.clone(), scene.random.fork())),

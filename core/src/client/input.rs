@@ -32,13 +32,13 @@ pub struct InputKey(u64);
 #[derive(Debug)]
 pub struct InputReply {
     key: InputKey,
-    route: Route,
+    to: AnswerTo,
     /// The form that was shown, whose defaults complete the answer.
     form: Option<Box<ElicitFormParams>>,
 }
 
 #[derive(Debug)]
-enum Route {
+enum AnswerTo {
     /// A request of a legacy server's.
     Request(RequestKey),
     /// An entry of a modern call's round.
@@ -204,7 +204,7 @@ impl<T> Client<T> {
         let key = self.next_input_key();
         match self.rpc.begin(&id, key) {
             Ok(request_key) => {
-                let reply = InputReply { key, route: Route::Request(request_key), form: form_of(&request) };
+                let reply = InputReply { key, to: AnswerTo::Request(request_key), form: form_of(&request) };
                 Some(Event::Input { reply, request: Box::new(request) })
             }
             Err(refused) => {
@@ -274,8 +274,8 @@ impl<T> Client<T> {
         let mut missing = BTreeMap::new();
         for (name, request) in requests {
             let key = self.next_input_key();
-            let route = Route::Round { call, name: name.clone() };
-            let reply = InputReply { key, route, form: form_of(&request) };
+            let to = AnswerTo::Round { call, name: name.clone() };
+            let reply = InputReply { key, to, form: form_of(&request) };
             missing.insert(name, key);
             self.queue.push_back(Event::Input { reply, request: Box::new(request) });
         }
@@ -292,10 +292,10 @@ impl<T> Client<T> {
     pub(crate) fn respond(&mut self, reply: InputReply, answer: Result<InputResponse, RpcError>, now: Instant) {
         let version = self.peer.as_ref().map_or(ProtocolVersion::LATEST, |peer| peer.version);
         let answer = answer.and_then(|response| response.into_json(reply.form.as_deref(), version));
-        match (reply.route, answer) {
-            (Route::Request(request), Ok(answer)) => self.rpc.answer(request, &answer, Splice::default()),
-            (Route::Request(request), Err(error)) => self.rpc.fail(request, &error),
-            (Route::Round { call, name }, Ok(answer)) => {
+        match (reply.to, answer) {
+            (AnswerTo::Request(request), Ok(answer)) => self.rpc.answer(request, &answer, Splice::default()),
+            (AnswerTo::Request(request), Err(error)) => self.rpc.fail(request, &error),
+            (AnswerTo::Round { call, name }, Ok(answer)) => {
                 let Some(gathering) = self.gathering.get_mut(&call) else { return };
                 if gathering.missing.get(&name) != Some(&reply.key) {
                     return;
@@ -306,7 +306,7 @@ impl<T> Client<T> {
                     self.next_round(call, now);
                 }
             }
-            (Route::Round { call, name }, Err(error)) => {
+            (AnswerTo::Round { call, name }, Err(error)) => {
                 // There is no way to tell a modern server that an input failed: the call is not made again.
                 let Some(mut gathering) = self.gathering.remove(&call) else { return };
                 gathering.missing.remove(&name);

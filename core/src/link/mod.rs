@@ -7,8 +7,8 @@ mod client_methods;
 mod any;
 #[cfg(feature = "http")]
 pub mod http;
+mod line_stream;
 pub mod stdio;
-mod stream;
 
 #[cfg(feature = "client")]
 pub use any::AnyClient;

@@ -183,8 +183,8 @@ macro_rules! methods {
             $name:ident: $params:ty => $output:ty $(, checked by $check:path)? = $text:literal$(.$property:ident($($argument:expr)?))*;
         )+}
         notifications {$(
-            $(#[$told_attribute:meta])*
-            $told:ident: $told_params:ty = $told_text:literal$(.$told_property:ident($($told_argument:expr)?))*;
+            $(#[$notification_attribute:meta])*
+            $notification:ident: $notification_params:ty = $notification_text:literal$(.$notification_property:ident($($notification_argument:expr)?))*;
         )+}
         untyped {$(
             $untyped:literal$(.$untyped_property:ident($($untyped_argument:expr)?))*;
@@ -208,15 +208,15 @@ macro_rules! methods {
             }
         )+
         $(
-            $(#[$told_attribute])*
+            $(#[$notification_attribute])*
             #[derive(Clone, Copy, Debug)]
-            pub struct $told;
+            pub struct $notification;
 
-            impl crate::model::Notice for $told {
-                const NAME: &'static str = $told_text;
-                type Params = $told_params;
+            impl crate::model::Notice for $notification {
+                const NAME: &'static str = $notification_text;
+                type Params = $notification_params;
 
-                fn read(params: crate::json::JsonText<'_>) -> Result<$told_params, serde_json::Error> {
+                fn read(params: crate::json::JsonText<'_>) -> Result<$notification_params, serde_json::Error> {
                     params.read()
                 }
             }
@@ -227,14 +227,14 @@ macro_rules! methods {
             pub(crate) fn find(name: &str) -> Option<&'static Self> {
                 Some(match name {
                     $($text => const { &Self::named($text)$(.$property($($argument)?))* },)+
-                    $($told_text => const { &Self::named($told_text)$(.$told_property($($told_argument)?))* },)+
+                    $($notification_text => const { &Self::named($notification_text)$(.$notification_property($($notification_argument)?))* },)+
                     $($untyped => const { &Self::named($untyped)$(.$untyped_property($($untyped_argument)?))* },)+
                     _ => return None,
                 })
             }
 
             #[cfg(test)]
-            const NAMES: &'static [&'static str] = &[$($text,)+ $($told_text,)+ $($untyped,)+];
+            const NAMES: &'static [&'static str] = &[$($text,)+ $($notification_text,)+ $($untyped,)+];
         }
     };
 }

@@ -1,6 +1,6 @@
 //! The client's end of the stream.
 
-use super::super::stream::{Control, Incoming, Stream};
+use super::super::line_stream::{Incoming, LineStream, StreamControl};
 use crate::buffer::ReadBuffer;
 use crate::client::{Client, ClientConfig, ClientEvent};
 use crate::error::CloseReason;
@@ -28,7 +28,7 @@ use crate::time::{Instant, earliest};
 /// ```
 pub struct StdioClient<T> {
     client: Client<T>,
-    stream: Stream,
+    stream: LineStream,
     now: Instant,
     /// Whether the server is being tried a second time, as a legacy one.
     second: bool,
@@ -41,7 +41,7 @@ impl<T> StdioClient<T> {
     /// A client that begins to negotiate as soon as its stream is open.
     pub fn new(config: ClientConfig, now: Instant) -> Self {
         Self {
-            stream: Stream::new(&config.limits),
+            stream: LineStream::new(&config.limits),
             client: Client::new(config, LinkKind::Stream),
             now,
             second: false,
@@ -83,7 +83,7 @@ impl<T> Machine for StdioClient<T> {
     }
 
     fn poll(&mut self) -> Output<ClientEvent<'_, T>> {
-        let Self { client, stream: Stream { inbox, reader, life }, now, second, reported_closed, borrowed } = self;
+        let Self { client, stream: LineStream { inbox, reader, life }, now, second, reported_closed, borrowed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         *borrowed = None;
         client.close_if_unread();
@@ -92,7 +92,7 @@ impl<T> Machine for StdioClient<T> {
                 life.close(now);
             }
             match life.control(client.outbox()) {
-                Some(Control::Open(conn)) => {
+                Some(StreamControl::Open(conn)) => {
                     match *second {
                         false => client.start(now),
                         true => client.restart_as_legacy(now),
@@ -100,7 +100,7 @@ impl<T> Machine for StdioClient<T> {
                     client.observe(|| Observation::Opened(conn));
                     return Output::Open { conn, target: Target::Peer };
                 }
-                Some(Control::Close(conn)) => {
+                Some(StreamControl::Close(conn)) => {
                     client.observe(|| Observation::Closed(conn));
                     return Output::Close(conn);
                 }

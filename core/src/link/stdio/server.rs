@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use serde::Serialize;
 
-use super::super::stream::{Control, Incoming, Stream};
+use super::super::line_stream::{Incoming, LineStream, StreamControl};
 use crate::buffer::ReadBuffer;
 use crate::call::{CallId, CallOptions};
 use crate::entropy::{Entropy, Seed};
@@ -40,7 +40,7 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// ```
 pub struct StdioServer<T, H> {
     server: Server<T, H>,
-    stream: Stream,
+    stream: LineStream,
     now: Instant,
     /// When to close regardless of what handlers still do, once the client has closed its end.
     drain_until: Option<Instant>,
@@ -51,7 +51,7 @@ impl<T, H: Clone> StdioServer<T, H> {
     /// A server that waits for its client.
     pub fn new(config: ServerConfig, registry: Registry<H>, seed: &Seed, now: Instant) -> Self {
         Self {
-            stream: Stream::new(&config.limits),
+            stream: LineStream::new(&config.limits),
             server: Server::new(Arc::new(Offer::new(config, registry, &mut Entropy::new(seed)))),
             now,
             drain_until: None,
@@ -177,7 +177,7 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
     }
 
     fn poll(&mut self) -> Output<ServerEvent<'_, T, H>> {
-        let Self { server, stream: Stream { inbox, reader, life }, now, drain_until, reported_closed } = self;
+        let Self { server, stream: LineStream { inbox, reader, life }, now, drain_until, reported_closed } = self;
         let (inbox, now): (&ReadBuffer, Instant) = (inbox, *now);
         server.close_if_unread();
         server.flush_changes();
@@ -189,11 +189,11 @@ impl<T, H: Clone> Machine for StdioServer<T, H> {
                 life.close(now);
             }
             match life.control(server.outbox()) {
-                Some(Control::Open(conn)) => {
+                Some(StreamControl::Open(conn)) => {
                     server.observe(|| Observation::Opened(conn));
                     return Output::Open { conn, target: Target::Peer };
                 }
-                Some(Control::Close(conn)) => {
+                Some(StreamControl::Close(conn)) => {
                     server.observe(|| Observation::Closed(conn));
                     return Output::Close(conn);
                 }

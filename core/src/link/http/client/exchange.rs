@@ -16,7 +16,7 @@ use crate::time::Instant;
 pub(super) struct Exchange {
     pub(super) purpose: Purpose,
     pub(super) request: Arc<HttpRequest>,
-    pub(super) stage: Stage,
+    pub(super) state: ExchangeState,
     pub(super) head: Head,
     pub(super) body: Body,
     pub(super) context: Context,
@@ -151,7 +151,7 @@ impl Attempts {
 }
 
 /// How far an exchange is.
-pub(super) enum Stage {
+pub(super) enum ExchangeState {
     /// It is yet to be made.
     Queued,
     /// There is no response yet.
@@ -181,7 +181,7 @@ impl Exchange {
         Self {
             purpose,
             request: Arc::new(request),
-            stage: Stage::Queued,
+            state: ExchangeState::Queued,
             head: Head::Awaited,
             body: Body::default(),
             context: Context::default(),
@@ -204,7 +204,7 @@ impl Exchange {
 
     /// Whether it is being made, or will be.
     pub(super) fn is_under_way(&self) -> bool {
-        matches!(self.stage, Stage::Queued | Stage::Asked | Stage::Answering)
+        matches!(self.state, ExchangeState::Queued | ExchangeState::Asked | ExchangeState::Answering)
     }
 
     pub(super) fn priority(&self) -> Priority {

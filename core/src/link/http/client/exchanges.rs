@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::events::Held;
-use super::exchange::{Context, Exchange, Outcome, Purpose, Stage};
+use super::exchange::{Context, Exchange, ExchangeState, Outcome, Purpose};
 use super::handshake::Handshake;
-use super::open::{Control, OpenExchanges};
+use super::open::{ExchangeControl, OpenExchanges};
 use super::redirects::Moved;
 use super::request::HttpRequest;
 use super::streams::{Streams, Transport};
@@ -148,7 +148,7 @@ impl<T> Exchanges<T> {
     /// The head of a response is there.
     pub(super) fn response(&mut self, id: u32, status: u16, headers: &Headers, now: Instant) {
         self.now = now;
-        if self.open.get(id).is_some_and(|exchange| matches!(exchange.stage, Stage::Asked)) {
+        if self.open.get(id).is_some_and(|exchange| matches!(exchange.state, ExchangeState::Asked)) {
             self.head(id, status, headers);
         }
     }
@@ -157,7 +157,7 @@ impl<T> Exchanges<T> {
     pub(super) fn body(&mut self, id: u32, bytes: &[u8], now: Instant) {
         self.now = now;
         let Some(open) = self.open.get_mut(id) else { return };
-        if !matches!(open.stage, Stage::Answering) || open.body.overflowed {
+        if !matches!(open.state, ExchangeState::Answering) || open.body.overflowed {
             return;
         }
         open.body.feed(bytes, self.client.limits());
@@ -192,7 +192,7 @@ impl<T> Exchanges<T> {
     }
 
     /// What is to be done next about exchanges.
-    pub(super) fn next_control(&mut self) -> Option<Control> {
+    pub(super) fn next_control(&mut self) -> Option<ExchangeControl> {
         self.open.next_control(self.http.connections.max(1))
     }
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::body::Form;
-use super::exchange::{Asked, Exchange, Head, Outcome, Purpose, Stage, is_passing};
+use super::exchange::{Asked, Exchange, ExchangeState, Head, Outcome, Purpose, is_passing};
 use super::exchanges::Exchanges;
 use super::request;
 use crate::client::{ChallengeReply, Client, Event};
@@ -118,7 +118,7 @@ impl<T> Exchanges<T> {
         if self.http.retry_after.is_zero() || !in_time || !self.may_repeat(asked) {
             return Some(exchange);
         }
-        exchange.stage = Stage::HeldBack;
+        exchange.state = ExchangeState::HeldBack;
         exchange.deadline = Some(self.now + after);
         self.open.keep(exchange);
         None
@@ -170,12 +170,12 @@ impl<T> Exchanges<T> {
             return self.unusable(number, detail);
         }
         let headless = matches!(exchange.body.form, Form::Unknown) && exchange.request.method != "GET";
-        let detail = match exchange.stage {
+        let detail = match exchange.state {
             // A probe that the network broke off says nothing about the server.
-            Stage::Over(Outcome::Broken(error)) if headless || self.client.is_probe(number) => {
+            ExchangeState::Over(Outcome::Broken(error)) if headless || self.client.is_probe(number) => {
                 return self.fail_call(number, CallError::Transport(error));
             }
-            Stage::Over(Outcome::Broken(ref error)) => alloc::format!("{error}"),
+            ExchangeState::Over(Outcome::Broken(ref error)) => alloc::format!("{error}"),
             _ if matches!(exchange.body.form, Form::Events) => "the stream ended without it".into(),
             _ => "the body is empty".into(),
         };
@@ -247,7 +247,7 @@ impl<T> Exchanges<T> {
             return true;
         }
         let Some(challenge) = failure_of(exchange) else { return false };
-        exchange.stage = Stage::Challenged;
+        exchange.state = ExchangeState::Challenged;
         let until = self.now + self.http.challenge_timeout;
         if let Some(number) = exchange.request_id() {
             self.client.postpone(number, until);
@@ -260,14 +260,14 @@ impl<T> Exchanges<T> {
     /// The program has answered a challenge.
     pub(super) fn challenge_answered(&mut self, id: u32, with_headers: bool) {
         let Some(exchange) = self.open.get_mut(id) else { return };
-        if !matches!(exchange.stage, Stage::Challenged) {
+        if !matches!(exchange.state, ExchangeState::Challenged) {
             return;
         }
         if with_headers {
             self.replay(id);
         } else {
             exchange.tried.credentials = true;
-            exchange.stage = Stage::Over(Outcome::Complete);
+            exchange.state = ExchangeState::Over(Outcome::Complete);
             self.open.set_deadline(id, None);
             self.open.mark_ready(id);
         }
@@ -277,8 +277,10 @@ impl<T> Exchanges<T> {
     fn replay(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
         let number = old.request_id();
-        let waited = match (&old.stage, old.deadline) {
-            (Stage::Challenged, Some(until)) => self.http.challenge_timeout.saturating_sub(until.since(self.now)),
+        let waited = match (&old.state, old.deadline) {
+            (ExchangeState::Challenged, Some(until)) => {
+                self.http.challenge_timeout.saturating_sub(until.since(self.now))
+            }
             _ => Duration::ZERO,
         };
         let headers = request::replaced(&old.request.headers, &self.http.headers);
@@ -295,23 +297,23 @@ impl<T> Exchanges<T> {
     /// The time of an exchange is up.
     pub(super) fn expired(&mut self, id: u32) {
         let Some(exchange) = self.open.get_mut(id) else { return };
-        match (&exchange.stage, &exchange.purpose) {
-            (Stage::Waiting, _) => self.reconnect(id),
-            (Stage::HeldBack, _) => {
+        match (&exchange.state, &exchange.purpose) {
+            (ExchangeState::Waiting, _) => self.reconnect(id),
+            (ExchangeState::HeldBack, _) => {
                 if let Some(message) = self.drop_exchange(id).and_then(|exchange| exchange.message()) {
                     self.repeat(&message);
                 }
             }
-            (Stage::Challenged, _) => {
+            (ExchangeState::Challenged, _) => {
                 exchange.tried.credentials = true;
-                exchange.stage = Stage::Over(Outcome::Complete);
+                exchange.state = ExchangeState::Over(Outcome::Complete);
                 self.finished(id);
             }
             // The body of an error is not worth more time: what is there has to do.
-            (Stage::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
+            (ExchangeState::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),
             // The server has taken the request; its answer is waited for elsewhere.
-            (Stage::Answering, Purpose::Posted(_)) => drop(self.drop_exchange(id)),
+            (ExchangeState::Answering, Purpose::Posted(_)) => drop(self.drop_exchange(id)),
             (_, Purpose::Posted(number)) => {
                 let (number, after) = (*number, self.http.message_timeout);
                 self.drop_exchange(id);
@@ -319,7 +321,7 @@ impl<T> Exchanges<T> {
             }
             (_, Purpose::Message { announces }) => {
                 let announces = *announces;
-                let answered = matches!(exchange.stage, Stage::Answering);
+                let answered = matches!(exchange.state, ExchangeState::Answering);
                 self.drop_exchange(id);
                 if !answered {
                     let after = self.http.message_timeout;
@@ -360,10 +362,10 @@ fn failure_of(exchange: &Exchange) -> Option<Box<HttpFailure>> {
 
 /// Why a message was not delivered, if it was not.
 fn error_of(exchange: &Exchange) -> Option<CallError> {
-    match (failure_of(exchange), &exchange.stage) {
+    match (failure_of(exchange), &exchange.state) {
         (Some(failure), _) => Some(CallError::Http(failure)),
         // The server has said that it got the message; what it says beyond that nobody reads.
-        (None, Stage::Over(Outcome::Broken(error))) if matches!(exchange.body.form, Form::Unknown) => {
+        (None, ExchangeState::Over(Outcome::Broken(error))) if matches!(exchange.body.form, Form::Unknown) => {
             Some(CallError::Transport(error.clone()))
         }
         _ => None,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::config::{HeaderError, HttpClientConfig};
 use super::exchanges::Exchanges;
-use super::open::Control;
+use super::open::ExchangeControl;
 use super::pool::{Answers, Pool, PoolOutput};
 use super::request::HttpRequest;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
@@ -236,12 +236,12 @@ impl<T> Machine for HttpClient<T> {
         loop {
             while let Some(control) = self.exchanges.next_control() {
                 match control {
-                    Control::Start(exchange) if self.delegates => {
+                    ExchangeControl::Start(exchange) if self.delegates => {
                         // How fast it is sent is not for this machine to know.
                         self.exchanges.request_sent(exchange);
                         return Output::Open { conn: ConnId(exchange), target: Target::Exchange };
                     }
-                    Control::Abort(exchange) if self.delegates => return Output::Close(ConnId(exchange)),
+                    ExchangeControl::Abort(exchange) if self.delegates => return Output::Close(ConnId(exchange)),
                     control => self.control(control),
                 }
             }
@@ -277,15 +277,15 @@ impl<T> Machine for HttpClient<T> {
 
 impl<T> HttpClient<T> {
     /// Has the pool make a request, or give it up.
-    fn control(&mut self, control: Control) {
+    fn control(&mut self, control: ExchangeControl) {
         match control {
-            Control::Start(exchange) => {
+            ExchangeControl::Start(exchange) => {
                 let Some(request) = self.exchanges.request(exchange) else { return };
                 if let Err(why) = self.pool.start(exchange, request.clone(), self.now) {
                     self.exchanges.failed(exchange, why, self.now);
                 }
             }
-            Control::Abort(exchange) => self.pool.abort(exchange),
+            ExchangeControl::Abort(exchange) => self.pool.abort(exchange),
         }
     }
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use super::exchange::{Exchange, Outcome, Priority, Stage};
+use super::exchange::{Exchange, ExchangeState, Outcome, Priority};
 use crate::table::Table;
 use crate::time::Instant;
 
@@ -20,7 +20,7 @@ pub(super) struct OpenExchanges {
     /// Those that something came for.
     ready: VecDeque<u32>,
     /// What is to be done about them.
-    controls: VecDeque<Control>,
+    controls: VecDeque<ExchangeControl>,
     /// How many are being made that count for the limit.
     in_flight: usize,
     /// Those beyond the limit: they wait.
@@ -29,7 +29,7 @@ pub(super) struct OpenExchanges {
 }
 
 /// What is to be done about an exchange.
-pub(super) enum Control {
+pub(super) enum ExchangeControl {
     Start(u32),
     Abort(u32),
 }
@@ -50,9 +50,9 @@ impl OpenExchanges {
 
     /// Adds an exchange, to be made.
     pub(super) fn start(&mut self, mut exchange: Exchange) {
-        exchange.stage = Stage::Queued;
+        exchange.state = ExchangeState::Queued;
         let id = self.keep(exchange);
-        self.controls.push_back(Control::Start(id));
+        self.controls.push_back(ExchangeControl::Start(id));
     }
 
     /// Adds an exchange that is not made before something happens.
@@ -81,9 +81,11 @@ impl OpenExchanges {
 
     /// Nothing more is wanted of the server: whoever makes the exchange is to abort it.
     pub(super) fn stop(&mut self, id: u32) {
-        match self.get(id).map(|exchange| &exchange.stage) {
-            Some(Stage::Queued) => self.unqueue(id),
-            Some(Stage::Asked | Stage::Answering) => self.controls.push_back(Control::Abort(id)),
+        match self.get(id).map(|exchange| &exchange.state) {
+            Some(ExchangeState::Queued) => self.unqueue(id),
+            Some(ExchangeState::Asked | ExchangeState::Answering) => {
+                self.controls.push_back(ExchangeControl::Abort(id))
+            }
             _ => return,
         }
         self.over(id, Outcome::Complete);
@@ -92,23 +94,23 @@ impl OpenExchanges {
     /// Whoever makes an exchange is done with it. Returns it, unless it was over before.
     pub(super) fn over(&mut self, id: u32, outcome: Outcome) -> Option<&mut Exchange> {
         let exchange = self.table.get_mut(&id).filter(|exchange| exchange.is_under_way())?;
-        if exchange.priority() != Priority::Standing && !matches!(exchange.stage, Stage::Queued) {
+        if exchange.priority() != Priority::Standing && !matches!(exchange.state, ExchangeState::Queued) {
             self.in_flight -= 1;
         }
-        exchange.stage = Stage::Over(outcome);
+        exchange.state = ExchangeState::Over(outcome);
         Some(exchange)
     }
 
     fn unqueue(&mut self, id: u32) {
-        self.controls.retain(|control| !matches!(control, Control::Start(other) if *other == id));
+        self.controls.retain(|control| !matches!(control, ExchangeControl::Start(other) if *other == id));
         self.urgent.retain(|other| *other != id);
         self.usual.retain(|other| *other != id);
     }
 
     /// What is to be done next, with at most so many exchanges at a time.
-    pub(super) fn next_control(&mut self, most: usize) -> Option<Control> {
+    pub(super) fn next_control(&mut self, most: usize) -> Option<ExchangeControl> {
         while let Some(control) = self.controls.pop_front() {
-            let Control::Start(id) = control else { return Some(control) };
+            let ExchangeControl::Start(id) = control else { return Some(control) };
             match self.get(id).map(Exchange::priority) {
                 Some(Priority::Usual) => self.usual.push_back(id),
                 Some(Priority::Urgent) => self.urgent.push_back(id),
@@ -122,11 +124,11 @@ impl OpenExchanges {
         Some(self.asked(next))
     }
 
-    fn asked(&mut self, id: u32) -> Control {
+    fn asked(&mut self, id: u32) -> ExchangeControl {
         if let Some(exchange) = self.table.get_mut(&id) {
-            exchange.stage = Stage::Asked;
+            exchange.state = ExchangeState::Asked;
         }
-        Control::Start(id)
+        ExchangeControl::Start(id)
     }
 
     /// Whether something is to be done.

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::body::{Form, Item};
 use super::events::{Held, Place};
-use super::exchange::{self, Asked, Exchange, Head, Purpose, Stage};
+use super::exchange::{self, Asked, Exchange, ExchangeState, Head, Purpose};
 use super::exchanges::Exchanges;
 use super::request;
 use super::tools::{Listing, Mismatch};
@@ -32,7 +32,7 @@ impl<T> Exchanges<T> {
         }
         self.request_sent(id);
         let Some(exchange) = self.open.get_mut(id) else { return };
-        exchange.stage = Stage::Answering;
+        exchange.state = ExchangeState::Answering;
         exchange.head = Head::Accepted { at: self.now, session: None };
         let success = (200..300).contains(&status);
         let events = success && headers.content_type_is("text/event-stream");
@@ -119,7 +119,7 @@ impl<T> Exchanges<T> {
         let Some(exchange) = self.open.get_mut(id) else { return };
         let item = exchange.body.items.pop_front();
         let overflowed = exchange.body.overflowed;
-        let over = matches!(exchange.stage, Stage::Over(_));
+        let over = matches!(exchange.state, ExchangeState::Over(_));
         if !exchange.body.items.is_empty() || (item.is_some() && over) {
             self.open.mark_next(id);
         }

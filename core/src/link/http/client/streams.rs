@@ -8,7 +8,7 @@ use core::time::Duration;
 use super::super::url::Url;
 use super::body::{Body, Form};
 use super::config::is_sendable;
-use super::exchange::{Attempts, Context, Exchange, Head, Purpose, Stage, Yield, is_passing};
+use super::exchange::{Attempts, Context, Exchange, ExchangeState, Head, Purpose, Yield, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::entropy::{Entropy, Seed};
@@ -144,7 +144,7 @@ impl<T> Exchanges<T> {
         let after = self.pause(&exchange, attempts);
         self.client.observe(|| Observation::Reconnect { after, attempt: attempts.without_event });
         let at = self.now + after;
-        exchange.stage = Stage::Waiting;
+        exchange.state = ExchangeState::Waiting;
         exchange.deadline = Some(at);
         self.open.keep(exchange);
     }
@@ -256,7 +256,7 @@ impl<T> Exchanges<T> {
     fn listener_not_allowed(&mut self, mut exchange: Exchange) {
         let outdated = exchange.context.credentials < self.credentials;
         exchange.purpose = Purpose::Listen(Attempts::default());
-        exchange.stage = Stage::Refused;
+        exchange.state = ExchangeState::Refused;
         exchange.deadline = None;
         self.open.keep(exchange);
         if outdated {
@@ -266,7 +266,7 @@ impl<T> Exchanges<T> {
 
     /// There are other credentials, with which the server may let this client listen.
     pub(super) fn listen_with_other_credentials(&mut self) {
-        let refused = self.open.iter().find(|(_, exchange)| matches!(exchange.stage, Stage::Refused));
+        let refused = self.open.iter().find(|(_, exchange)| matches!(exchange.state, ExchangeState::Refused));
         if let Some((id, _)) = refused {
             self.reconnect(id);
         }

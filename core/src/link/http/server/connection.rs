@@ -41,7 +41,7 @@ pub(super) struct Connection {
     cursor: Cursor,
     decoder: RequestDecoder,
     outbox: WriteBuffer,
-    phase: Phase,
+    state: ConnectionState,
     /// Whether the connection is kept for another request after this one.
     keep_alive: bool,
     /// Whether the client is too old for chunks.
@@ -76,7 +76,7 @@ pub(super) struct Connection {
 }
 
 /// Where a connection is in an exchange.
-enum Phase {
+enum ConnectionState {
     /// The first request has to come: nothing is known of the client but that it has connected.
     Fresh,
     /// Another request may come.
@@ -123,7 +123,7 @@ impl Connection {
             cursor: 0,
             decoder: RequestDecoder::new(config.head),
             outbox: WriteBuffer::default(),
-            phase: Phase::Fresh,
+            state: ConnectionState::Fresh,
             keep_alive: true,
             http10: false,
             since: now,
@@ -152,7 +152,7 @@ impl Connection {
     /// Whether there is room for what comes. While an answer is due, a client that sends more is read only so far, but it
     /// is read, or its end would go unseen.
     pub(super) fn reads(&self, config: &HttpServerConfig) -> bool {
-        let over = self.ended || matches!(self.phase, Phase::Closing);
+        let over = self.ended || matches!(self.state, ConnectionState::Closing);
         !over && self.inbox.unread(self.cursor).len() < most_unread(config)
     }
 
@@ -163,8 +163,8 @@ impl Connection {
 
     /// The memory that it takes, or has been promised.
     pub(super) fn holds(&self) -> usize {
-        let body = match &self.phase {
-            Phase::Body { body, promised, .. } => body.capacity().max(*promised),
+        let body = match &self.state {
+            ConnectionState::Body { body, promised, .. } => body.capacity().max(*promised),
             _ => 0,
         };
         self.inbox.capacity() + self.outbox.capacity() + body + self.in_flight
@@ -172,8 +172,8 @@ impl Connection {
 
     /// How much more memory it will take to read on.
     pub(super) fn expected(&self, config: &HttpServerConfig) -> usize {
-        let body = match &self.phase {
-            Phase::Body { body, promised, .. } => {
+        let body = match &self.state {
+            ConnectionState::Body { body, promised, .. } => {
                 self.body_needs(config).saturating_sub(body.capacity().max(*promised))
             }
             _ => 0,
@@ -184,7 +184,7 @@ impl Connection {
     /// What was expected is kept for it from now on, so that nobody else gets it as well.
     pub(super) fn promise(&mut self, config: &HttpServerConfig) {
         let needs = self.body_needs(config);
-        if let Phase::Body { promised, .. } = &mut self.phase {
+        if let ConnectionState::Body { promised, .. } = &mut self.state {
             *promised = needs.max(*promised);
         }
     }
@@ -192,7 +192,7 @@ impl Connection {
     /// How much memory the body needs to be read on. One whose length is known is looked at as a whole: if each got a
     /// part, they might all wait for the rest of it.
     fn body_needs(&self, config: &HttpServerConfig) -> usize {
-        let Phase::Body { head, body, .. } = &self.phase else { return 0 };
+        let ConnectionState::Body { head, body, .. } = &self.state else { return 0 };
         match head.framing {
             Framing::Length(length) => usize::try_from(length).unwrap_or(usize::MAX),
             _ if body.len() < SMALL => SMALL,
@@ -207,16 +207,16 @@ impl Connection {
 
     /// Since when it is up to the client to move something, if it is.
     pub(super) fn waits_since(&self) -> Option<Instant> {
-        match (self.stuck_since, &self.phase) {
+        match (self.stuck_since, &self.state) {
             (Some(since), _) => Some(since.max(self.moved)),
-            (None, Phase::Answering { .. }) => None,
+            (None, ConnectionState::Answering { .. }) => None,
             (None, _) => Some(self.moved),
         }
     }
 
     /// Whether a request has begun to come, and nothing else is the matter.
     pub(super) fn is_half_asked(&self) -> bool {
-        self.outbox.len() == 0 && matches!(self.phase, Phase::Head | Phase::Body { .. })
+        self.outbox.len() == 0 && matches!(self.state, ConnectionState::Head | ConnectionState::Body { .. })
     }
 
     /// Refuses a request that has not come as a whole, and will not.
@@ -229,7 +229,8 @@ impl Connection {
 
     /// Whether it could be closed without harm: nothing is asked, and nothing is to be written.
     pub(super) fn is_idle(&self) -> bool {
-        self.outbox.len() == 0 && matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head)
+        self.outbox.len() == 0
+            && matches!(self.state, ConnectionState::Fresh | ConnectionState::Waiting | ConnectionState::Head)
     }
 
     pub(super) fn unwritten(&self) -> &[u8] {
@@ -253,7 +254,7 @@ impl Connection {
 
     /// Whether everything is written and the connection is done with.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Closing) && self.outbox.len() == 0
+        matches!(self.state, ConnectionState::Closing) && self.outbox.len() == 0
     }
 
     /// Whether the client reads so slowly that it is not worth waiting for.
@@ -263,15 +264,18 @@ impl Connection {
 
     /// The stream that is being written.
     pub(super) fn stream(&self) -> Option<StreamId> {
-        match self.phase {
-            Phase::Answering { stream, .. } => stream,
+        match self.state {
+            ConnectionState::Answering { stream, .. } => stream,
             _ => None,
         }
     }
 
     /// The next thing that came in, if a request is due and there is one.
     pub(super) fn next(&mut self, config: &HttpServerConfig, most_bytes: usize, now: Instant) -> Option<Arrival> {
-        while matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head | Phase::Body { .. }) {
+        while matches!(
+            self.state,
+            ConnectionState::Fresh | ConnectionState::Waiting | ConnectionState::Head | ConnectionState::Body { .. }
+        ) {
             let unread = self.inbox.unread(self.cursor);
             let (consumed, frame) = match self.decoder.next(unread) {
                 Ok(found) => found,
@@ -282,15 +286,15 @@ impl Connection {
             match frame {
                 None => {
                     if !self.inbox.unread(self.cursor).is_empty() {
-                        match self.phase {
+                        match self.state {
                             // The first head is due a while after the client has connected, however it comes.
-                            Phase::Fresh => self.phase = Phase::Head,
-                            Phase::Waiting => self.enter(Phase::Head, now),
+                            ConnectionState::Fresh => self.state = ConnectionState::Head,
+                            ConnectionState::Waiting => self.enter(ConnectionState::Head, now),
                             _ => {}
                         }
                     }
                     // In the middle of a request more comes soon.
-                    if matches!(self.phase, Phase::Fresh | Phase::Waiting) {
+                    if matches!(self.state, ConnectionState::Fresh | ConnectionState::Waiting) {
                         self.inbox.trim(&mut self.cursor);
                     }
                     return None;
@@ -307,10 +311,13 @@ impl Connection {
                         let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
                         self.stuck_since.get_or_insert(now);
                     }
-                    self.enter(Phase::Body { head: Box::new(head), verb, body: Vec::new(), promised: 0 }, now);
+                    self.enter(
+                        ConnectionState::Body { head: Box::new(head), verb, body: Vec::new(), promised: 0 },
+                        now,
+                    );
                 }
                 Some(Frame::Body(part)) => {
-                    let Phase::Body { head, body, promised, .. } = &mut self.phase else { continue };
+                    let ConnectionState::Body { head, body, promised, .. } = &mut self.state else { continue };
                     let part = &self.inbox.unread(range)[part];
                     if body.len() + part.len() > most_bytes {
                         let detail = alloc::format!("a message may have {most_bytes} bytes");
@@ -327,8 +334,10 @@ impl Connection {
                     // Most clients wait for the answer, and thousands may wait for a long time.
                     self.inbox.trim(&mut self.cursor);
                     self.keep_alive &= self.decoder.keep_alive();
-                    let answering = Phase::Answering { stream: None, events: false };
-                    if let Phase::Body { head, verb, body, .. } = core::mem::replace(&mut self.phase, answering) {
+                    let answering = ConnectionState::Answering { stream: None, events: false };
+                    if let ConnectionState::Body { head, verb, body, .. } =
+                        core::mem::replace(&mut self.state, answering)
+                    {
                         self.since = now;
                         self.in_flight = body.len();
                         return Some(Arrival::Request { head, verb, body });
@@ -342,18 +351,18 @@ impl Connection {
     fn refuse(&mut self, refusal: Refusal) -> Arrival {
         // The rest of the request is not worth reading, so there can be no other after it.
         self.keep_alive = false;
-        self.phase = Phase::Answering { stream: None, events: false };
+        self.state = ConnectionState::Answering { stream: None, events: false };
         Arrival::Refused(refusal)
     }
 
-    fn enter(&mut self, phase: Phase, now: Instant) {
-        self.phase = phase;
+    fn enter(&mut self, state: ConnectionState, now: Instant) {
+        self.state = state;
         self.since = now;
     }
 
     /// The answer will come from a stream.
     pub(super) fn attach(&mut self, stream: StreamId) {
-        self.phase = Phase::Answering { stream: Some(stream), events: false };
+        self.state = ConnectionState::Answering { stream: Some(stream), events: false };
     }
 
     /// Answers with a body, or without one.
@@ -386,7 +395,7 @@ impl Connection {
 
     /// Begins a stream of events.
     pub(super) fn start_events(&mut self, headers: &[(&str, &str)], now: Instant) {
-        let Phase::Answering { events, .. } = &mut self.phase else { return };
+        let ConnectionState::Answering { events, .. } = &mut self.state else { return };
         *events = true;
         let framing = if self.http10 { Framing::UntilClose } else { Framing::Chunked };
         self.keep_alive &= !self.http10;
@@ -404,7 +413,7 @@ impl Connection {
     }
 
     pub(super) fn has_events(&self) -> bool {
-        matches!(self.phase, Phase::Answering { events: true, .. })
+        matches!(self.state, ConnectionState::Answering { events: true, .. })
     }
 
     /// Appends to a stream of events.
@@ -443,23 +452,23 @@ impl Connection {
     fn finish(&mut self, now: Instant) {
         self.in_flight = 0;
         self.stuck_since.get_or_insert(now);
-        self.enter(if self.keep_alive { Phase::Waiting } else { Phase::Closing }, now);
+        self.enter(if self.keep_alive { ConnectionState::Waiting } else { ConnectionState::Closing }, now);
     }
 
     /// No request after this one.
     pub(super) fn close_after_answer(&mut self) {
         self.keep_alive = false;
-        if matches!(self.phase, Phase::Fresh | Phase::Waiting | Phase::Head) {
-            self.phase = Phase::Closing;
+        if matches!(self.state, ConnectionState::Fresh | ConnectionState::Waiting | ConnectionState::Head) {
+            self.state = ConnectionState::Closing;
         }
     }
 
     /// The client sends nothing more, and all that it has sent is looked at. It gets the answer that is due, if it is
     /// still there.
     pub(super) fn heard_out(&mut self, now: Instant) {
-        match self.phase {
-            Phase::Answering { .. } if self.probing.is_some() => {}
-            Phase::Answering { .. } => {
+        match self.state {
+            ConnectionState::Answering { .. } if self.probing.is_some() => {}
+            ConnectionState::Answering { .. } => {
                 self.probing = Some(FIRST_PROBE);
                 self.since = now;
             }
@@ -469,21 +478,21 @@ impl Connection {
 
     /// Nothing more but what waits to be written.
     pub(super) fn close_now(&mut self) {
-        self.phase = Phase::Closing;
+        self.state = ConnectionState::Closing;
     }
 
     /// Whether there is something to decode, or nothing will come any more.
     pub(super) fn has_more(&self) -> bool {
-        matches!(self.phase, Phase::Waiting) && (self.ended || !self.inbox.unread(self.cursor).is_empty())
+        matches!(self.state, ConnectionState::Waiting) && (self.ended || !self.inbox.unread(self.cursor).is_empty())
     }
 
     pub(super) fn deadline(&self, config: &HttpServerConfig) -> Option<Instant> {
-        let patience = match self.phase {
-            Phase::Waiting => Some(config.keep_alive),
-            Phase::Fresh | Phase::Head => Some(config.head_timeout),
-            Phase::Body { .. } => Some(config.body_timeout),
-            Phase::Answering { stream: None, .. } | Phase::Closing => None,
-            Phase::Answering { events, .. } => {
+        let patience = match self.state {
+            ConnectionState::Waiting => Some(config.keep_alive),
+            ConnectionState::Fresh | ConnectionState::Head => Some(config.head_timeout),
+            ConnectionState::Body { .. } => Some(config.body_timeout),
+            ConnectionState::Answering { stream: None, .. } | ConnectionState::Closing => None,
+            ConnectionState::Answering { events, .. } => {
                 let usual = if events { config.heartbeat } else { config.stream_after };
                 Some(self.probing.map_or(usual, |pace| pace.min(usual)))
             }
@@ -502,9 +511,9 @@ impl Connection {
         if self.deadline(config).is_none_or(|deadline| deadline > now) {
             return Overdue::Nothing;
         }
-        match &self.phase {
-            Phase::Fresh | Phase::Waiting => Overdue::Close,
-            Phase::Head | Phase::Body { .. } => {
+        match &self.state {
+            ConnectionState::Fresh | ConnectionState::Waiting => Overdue::Close,
+            ConnectionState::Head | ConnectionState::Body { .. } => {
                 let refusal = match self.waits_for_memory {
                     true => Refusal::new(503, NO_MEMORY),
                     false => Refusal::new(408, "the request did not come in time"),
@@ -512,11 +521,11 @@ impl Connection {
                 self.turn_away(&refusal, now);
                 Overdue::Nothing
             }
-            Phase::Answering { stream: Some(stream), .. } => {
+            ConnectionState::Answering { stream: Some(stream), .. } => {
                 self.probing = self.probing.map(|pace| pace.saturating_mul(2).min(config.heartbeat));
                 Overdue::Heartbeat(*stream)
             }
-            Phase::Answering { stream: None, .. } | Phase::Closing => Overdue::Nothing,
+            ConnectionState::Answering { stream: None, .. } | ConnectionState::Closing => Overdue::Nothing,
         }
     }
 }

@@ -22,7 +22,7 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// A stream as the machines see it. Its parts are apart, so that an event may borrow from the bytes that came in while
 /// everything else moves on.
-pub(super) struct Stream {
+pub(super) struct LineStream {
     pub(super) inbox: ReadBuffer,
     pub(super) reader: Reader,
     pub(super) life: Life,
@@ -31,13 +31,13 @@ pub(super) struct Stream {
 /// Which stream it is, whether it is open, and for how long its buffers have been idle.
 pub(super) struct Life {
     conn: ConnId,
-    stage: Stage,
+    state: StreamState,
     quiet_at: Option<Instant>,
 }
 
 /// Where a stream is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum StreamState {
     /// To be opened.
     Wanted,
     Open,
@@ -51,7 +51,7 @@ enum Stage {
 }
 
 /// What a stream asks of the adapter.
-pub(super) enum Control {
+pub(super) enum StreamControl {
     Open(ConnId),
     Close(ConnId),
 }
@@ -89,7 +89,7 @@ pub(super) enum Incoming<'a> {
     End,
 }
 
-impl Stream {
+impl LineStream {
     /// A stream that the adapter is asked to open.
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
@@ -100,18 +100,18 @@ impl Stream {
                 batch: None,
                 end: End::NotYet,
             },
-            life: Life { conn: ConnId(0), stage: Stage::Wanted, quiet_at: None },
+            life: Life { conn: ConnId(0), state: StreamState::Wanted, quiet_at: None },
         }
     }
 
     /// Whether `conn` is this stream, and open.
     pub(super) fn is(&self, conn: ConnId) -> bool {
-        self.life.conn == conn && matches!(self.life.stage, Stage::Open | Stage::Closing { .. })
+        self.life.conn == conn && matches!(self.life.state, StreamState::Open | StreamState::Closing { .. })
     }
 
     pub(super) fn read_buf(&mut self, limits: &Limits) -> &mut [u8] {
         // The end of a stream stays readable; a driver that asks before it reads is not kept busy by it.
-        if self.life.stage != Stage::Open || self.reader.end != End::NotYet {
+        if self.life.state != StreamState::Open || self.reader.end != End::NotYet {
             return &mut [];
         }
         // A line just beyond the limit must be seen to be too long.
@@ -136,7 +136,7 @@ impl Stream {
 
     /// Says whether it is time to give back memory.
     pub(super) fn handle_timeout(&mut self, outbox: &mut Outbox, now: Instant) -> bool {
-        if matches!(self.life.stage, Stage::Closing { until } if until <= now) {
+        if matches!(self.life.state, StreamState::Closing { until } if until <= now) {
             outbox.clear();
         }
         let quiet = self.life.quiet_at.take_if(|quiet| *quiet <= now).is_some();
@@ -151,14 +151,14 @@ impl Stream {
 impl Life {
     /// The stream is gone: there is nothing to flush and nothing to read.
     pub(super) fn broke(&mut self) {
-        self.stage = Stage::Done;
+        self.state = StreamState::Done;
     }
 
     /// Begins to close: what waits is written first.
     pub(super) fn close(&mut self, now: Instant) {
-        match self.stage {
-            Stage::Open => self.stage = Stage::Closing { until: now + LINGER },
-            Stage::Wanted => self.stage = Stage::Closed,
+        match self.state {
+            StreamState::Open => self.state = StreamState::Closing { until: now + LINGER },
+            StreamState::Wanted => self.state = StreamState::Closed,
             _ => {}
         }
     }
@@ -167,37 +167,37 @@ impl Life {
     #[cfg(feature = "client")]
     pub(super) fn reopen(&mut self) {
         self.conn = ConnId(self.conn.0 + 1);
-        self.stage = Stage::Wanted;
+        self.state = StreamState::Wanted;
     }
 
     /// What the adapter is to do about this stream.
-    pub(super) fn control(&mut self, outbox: &Outbox) -> Option<Control> {
-        match self.stage {
-            Stage::Wanted => {
-                self.stage = Stage::Open;
-                Some(Control::Open(self.conn))
+    pub(super) fn control(&mut self, outbox: &Outbox) -> Option<StreamControl> {
+        match self.state {
+            StreamState::Wanted => {
+                self.state = StreamState::Open;
+                Some(StreamControl::Open(self.conn))
             }
-            Stage::Closing { .. } if outbox.len() > 0 => None,
-            Stage::Closing { .. } | Stage::Done => {
-                self.stage = Stage::Closed;
-                Some(Control::Close(self.conn))
+            StreamState::Closing { .. } if outbox.len() > 0 => None,
+            StreamState::Closing { .. } | StreamState::Done => {
+                self.state = StreamState::Closed;
+                Some(StreamControl::Close(self.conn))
             }
-            Stage::Open | Stage::Closed => None,
+            StreamState::Open | StreamState::Closed => None,
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.stage == Stage::Open
+        self.state == StreamState::Open
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.stage == Stage::Closed
+        self.state == StreamState::Closed
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
-        match self.stage {
-            Stage::Closing { until } => Some(until),
-            Stage::Open => self.quiet_at,
+        match self.state {
+            StreamState::Closing { until } => Some(until),
+            StreamState::Open => self.quiet_at,
             _ => None,
         }
     }
