@@ -13,7 +13,7 @@ use windlass::{CloseReason, Json, RpcError};
 use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::{BoxFuture, Runtime, Wakeup};
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Turn, Turned, WritePolicy};
 use crate::handles::canceller::{Cancellable, Cancels};
 use crate::handles::client::feed::Feed;
 use crate::handles::client::{
@@ -341,8 +341,8 @@ impl<R: Runtime> ClientBuilder<R> {
     {
         let (wakeup, wake) = Wakeup::new();
         let slot = Slot::of::<M>(None);
-        let manner = (Manners::LeaveCrowdsToDriver, wake);
-        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
+        let policy = (WritePolicy::LeaveBatchesToDriver, wake);
+        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), policy)?;
         let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         // Dropping this future gives the call up.
@@ -357,7 +357,7 @@ impl<R: Runtime> ClientBuilder<R> {
     /// When the server cannot be started, or there is no common protocol version.
     pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
         let (wakeup, wake) = Wakeup::new();
-        let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
+        let core = ClientCore::new(self.settings, to.into(), WritePolicy::LeaveBatchesToDriver, wake);
         let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         // The guard exists from here on, so that dropping this future ends the attempt.

@@ -15,10 +15,10 @@ use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Turn, Turned, WritePolicy};
 use crate::drive::sync::Drive;
 use crate::drive::sync::engine::Engine;
-use crate::drive::sync::pool::{HANDLER_THREADS, Pool};
+use crate::drive::sync::thread_pool::{HANDLER_THREADS, ThreadPool};
 use crate::handles::canceller::{Cancellable, Cancels};
 use crate::handles::client::feed::Feed;
 use crate::handles::client::{
@@ -358,9 +358,9 @@ impl<D: Drive> ClientBuilder<D> {
     {
         let drive = D::new().map_err(|_| SendError::Full)?;
         let slot = Slot::of::<M>(None);
-        let manner = (Manners::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
-        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let pool = Pool::new(self.handler_threads);
+        let policy = (WritePolicy::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
+        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), policy)?;
+        let pool = ThreadPool::new(self.handler_threads);
         let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
         let guard = Guard { core, engine };
         guard.engine.wait(|context| slot.poll(context))
@@ -374,8 +374,8 @@ impl<D: Drive> ClientBuilder<D> {
     pub fn connect(self, to: impl Into<Connector>) -> Result<Client<D>, ConnectError> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
         let wake = Arc::new(drive.waker());
-        let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
-        let pool = Pool::new(self.handler_threads);
+        let core = ClientCore::new(self.settings, to.into(), WritePolicy::WriteUnlessDriverWorks, wake);
+        let pool = ThreadPool::new(self.handler_threads);
         let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
         if D::OWN_THREAD {
             let engine = engine.clone();
@@ -403,7 +403,7 @@ fn not_opened(error: &io::Error) -> ConnectError {
 struct DrivenClient {
     core: Arc<ClientCore>,
     inputs: InputHandlers<Answer>,
-    pool: Pool,
+    pool: ThreadPool,
 }
 
 impl Turned for DrivenClient {

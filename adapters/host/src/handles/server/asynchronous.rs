@@ -17,7 +17,7 @@ use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::driver::drive_listening;
 use crate::drive::asynchronous::{Runtime, Wakeup};
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{Driven, Manners, Turn, Turned};
+use crate::drive::shared::{Driven, Turn, Turned, WritePolicy};
 use crate::handles::completion::Slot;
 use crate::handles::server::context::{Context, ResourceRequest, arguments};
 use crate::handles::server::handler::{Handled, Handler};
@@ -263,7 +263,8 @@ impl<R: Runtime> ServerBuilder<R> {
     /// When the system has no entropy to give.
     pub fn start(self, endpoint: Endpoint) -> io::Result<Server<R>> {
         let (wakeup, wake) = Wakeup::new();
-        let core = ServerCore::new(self.settings, Clients::OnStream(endpoint), Manners::LeaveCrowdsToDriver, wake)?;
+        let core =
+            ServerCore::new(self.settings, Clients::OnStream(endpoint), WritePolicy::LeaveBatchesToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
         Ok(Server { core, runtime: PhantomData })
@@ -288,9 +289,9 @@ impl<R: Runtime> ServerBuilder<R> {
     pub fn start_http(self, listener: HttpListener) -> io::Result<Server<R>> {
         let clients = self.settings.clients_of(&listener);
         let (wakeup, wake) = Wakeup::new();
-        let core = ServerCore::new(self.settings, clients, Manners::LeaveCrowdsToDriver, wake)?;
+        let core = ServerCore::new(self.settings, clients, WritePolicy::LeaveBatchesToDriver, wake)?;
         let driven = Arc::new(DrivenServer::<R> { core: core.clone(), runtime: PhantomData });
-        R::spawn(drive_listening::<R, _>(driven, wakeup, listener.held_by(&core.ending())));
+        R::spawn(drive_listening::<R, _>(driven, wakeup, listener.held_by(&core.shutdown())));
         Ok(Server { core, runtime: PhantomData })
     }
 

@@ -6,17 +6,17 @@
 //! | `handler` | what is registered, and what comes of it |
 //! | `asynchronous` | the handle for futures: a task for each handler |
 //! | `sync` | the handle for threads |
-//! | `crew` | its threads: one reads and runs what is quick |
-//! | `habits` | which handlers are quick |
+//! | `worker_pool` | its threads: one reads and runs what is quick |
+//! | `run_times` | which handlers are quick |
 //! | `serve_error` | why a server stopped |
 
 pub(crate) mod asynchronous;
 pub(crate) mod context;
-mod crew;
-mod habits;
 mod handler;
+mod run_times;
 pub(crate) mod serve_error;
 pub(crate) mod sync;
+mod worker_pool;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,15 +35,15 @@ use windlass::{RequestKey, SendError};
 #[cfg(feature = "http")]
 use crate::drive::Reading;
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::shared::{self, Driven, HasHub, Shared, WritePolicy};
 use crate::drive::{Hub, Program};
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
 #[cfg(feature = "http")]
-use crate::net::Wire;
+use crate::net::SocketConnection;
 #[cfg(feature = "http")]
-use crate::wait::Ending;
+use crate::wait::Shutdown;
 use crate::wait::{Closure, WaitClosed};
 use crate::{Clock, Grace, seed};
 
@@ -108,7 +108,7 @@ impl ServerCore {
     pub(crate) fn new(
         settings: ServerSettings,
         clients: Clients,
-        manners: Manners,
+        write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
         let ServerSettings { mut config, registry, .. } = settings;
@@ -125,7 +125,7 @@ impl ServerCore {
                 Hub::serving_http(machine.into(), clock, wake.clone())
             }
         };
-        let shared = Shared::new(hub, manners);
+        let shared = Shared::new(hub, write_policy);
         Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
     }
 
@@ -146,7 +146,7 @@ impl ServerCore {
 
     /// Waits until everything about the connection is over.
     pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
-        self.closure.wait(self.shared().hub.ending())
+        self.closure.wait(self.shared().hub.shutdown())
     }
 
     /// Begins to close the server. Its driver has to know: nobody else can let go of what it listens on.
@@ -157,8 +157,8 @@ impl ServerCore {
 
     /// The end of everything that the server has opened.
     #[cfg(feature = "http")]
-    pub(crate) fn ending(&self) -> Arc<Ending> {
-        self.shared().hub.ending()
+    pub(crate) fn shutdown(&self) -> Arc<Shutdown> {
+        self.shared().hub.shutdown()
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
@@ -174,16 +174,18 @@ impl HasHub for ServerCore {
     }
 
     #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        self.shared().read_wire(conn)
+    fn read_connection(&self, conn: ConnId) -> Reading {
+        self.shared().read_connection(conn)
     }
 
     #[cfg(feature = "http")]
-    fn accept(&self, wire: Wire) {
+    fn accept(&self, connection: SocketConnection) {
         let mut shared = self.shared();
         let now = shared.hub.now();
-        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
-            wires.insert(conn, wire);
+        if let (Some(conn), Some(connections)) =
+            (shared.hub.machine.accept_from(connection.client(), now), &mut shared.hub.connections)
+        {
+            connections.insert(conn, connection);
         }
     }
 }

@@ -11,12 +11,12 @@ use windlass::Json;
 use windlass::model::*;
 use windlass::server::{HandlerError, Reply};
 
-use super::crew::Crew;
+use super::worker_pool::WorkerPool;
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{Driven, Manners};
+use crate::drive::shared::{Driven, WritePolicy};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
-use crate::drive::sync::pool::HANDLER_THREADS;
+use crate::drive::sync::thread_pool::HANDLER_THREADS;
 use crate::handles::completion::Slot;
 use crate::handles::server::context::{Context, ResourceRequest, arguments};
 use crate::handles::server::handler::{Handled, Handler};
@@ -253,9 +253,9 @@ impl<D: Drive> ServerBuilder<D> {
     ) -> io::Result<Server<D>> {
         let drive = D::new()?;
         let wake = Arc::new(drive.waker());
-        let core = ServerCore::new(self.settings, clients, Manners::AlwaysWrite, wake)?;
-        let crew = Crew::new(post(drive, core.clone()), self.handler_threads);
-        thread::Builder::new().name("windlass-server".into()).spawn(move || crew.run())?;
+        let core = ServerCore::new(self.settings, clients, WritePolicy::AlwaysWrite, wake)?;
+        let workers = WorkerPool::new(post(drive, core.clone()), self.handler_threads);
+        thread::Builder::new().name("windlass-server".into()).spawn(move || workers.run())?;
         Ok(Server { core, drive: std::marker::PhantomData })
     }
 
@@ -278,7 +278,7 @@ impl<D: Drive> ServerBuilder<D> {
     pub fn start_http(self, listener: HttpListener) -> io::Result<Server<D>> {
         let clients = self.settings.clients_of(&listener);
         self.launch(clients, |drive, core| {
-            let listener = listener.held_by(&core.ending());
+            let listener = listener.held_by(&core.shutdown());
             Post::listening(drive, core, listener)
         })
     }
