@@ -6,6 +6,8 @@
 //! after it, and then whoever makes it sees that the driver waits and looks after the machine in its place.
 
 use std::io;
+#[cfg(feature = "http")]
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "http")]
 use std::task::Waker;
@@ -180,7 +182,21 @@ pub(crate) trait HasHub {
 
     /// A client has connected.
     #[cfg(feature = "http")]
-    fn accept(&self, _connection: SocketConnection) {}
+    fn accept(&self, connection: SocketConnection) {
+        self.with_hub(|hub| {
+            let now = hub.now();
+            let conn = self.accepted(&mut hub.machine, connection.client(), now);
+            if let (Some(conn), Some(connections)) = (conn, &mut hub.connections) {
+                connections.insert(conn, connection);
+            }
+        });
+    }
+
+    /// What the machine calls the connection of a client; `None` if it takes none.
+    #[cfg(feature = "http")]
+    fn accepted(&self, _: &mut Self::Machine, _client: Option<IpAddr>, _: Instant) -> Option<ConnId> {
+        None
+    }
 
     /// The connections whose sockets the driver does not know.
     #[cfg(feature = "http")]
@@ -281,8 +297,17 @@ pub(crate) trait Turned: Send + Sync + 'static {
 
     fn core(&self) -> &Arc<Self::Core>;
 
+    /// Does something that the program wants done.
+    fn perform(&self, action: <Self::Core as Program<<Self::Core as HasHub>::Machine>>::Action);
+
     /// Lets the machine do all it can, and does what it wants done.
-    fn turn(self: &Arc<Self>) -> Turn;
+    fn turn(&self) -> Turn {
+        let mut actions = Vec::new();
+        let interest = self.core().turn(&mut actions);
+        let acted = actions.len();
+        actions.into_iter().for_each(|action| self.perform(action));
+        Turn { interest, acted }
+    }
 }
 
 /// Sees to it that nobody waits for a machine which is not driven any more: its runtime was shut down, or its driver has

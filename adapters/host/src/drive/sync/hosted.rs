@@ -17,7 +17,6 @@ use super::watched_connections::WatchedConnections;
 use crate::drive::hub::OnEvent;
 use crate::drive::shared::HasHub;
 use crate::drive::{Hub, Interest};
-use crate::net::SocketConnection;
 
 /// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
 /// say would hold it up for ever.
@@ -87,14 +86,8 @@ impl<M: Machine> HasHub for Held<'_, M> {
         act(&mut self.hub.borrow_mut())
     }
 
-    fn accept(&self, connection: SocketConnection) {
-        let mut hub = self.hub.borrow_mut();
-        let now = hub.now();
-        if let (Some(conn), Some(connections)) =
-            ((self.accept)(&mut hub.machine, connection.client(), now), &mut hub.connections)
-        {
-            connections.insert(conn, connection);
-        }
+    fn accepted(&self, machine: &mut M, client: Option<IpAddr>, now: Instant) -> Option<ConnId> {
+        (self.accept)(machine, client, now)
     }
 }
 

@@ -55,7 +55,9 @@ mod feed;
 mod handle;
 pub(crate) mod sync;
 
-pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings, subscription_handle};
+pub(crate) use handle::{
+    CallResult, CallStyle, InFlight, all_pages, client_handle, client_settings, for_each_input, subscription_handle,
+};
 
 /// The machine of a client.
 pub(crate) type Machine = AnyClient<Token>;

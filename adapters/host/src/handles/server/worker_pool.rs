@@ -24,16 +24,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use windlass::server::{Invocation, ReplyTo};
-
 use super::run_times::RunTimes;
 use crate::drive::shared::{Driven, Driving};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
 use crate::drive::sync::thread_pool::ThreadPool;
-use crate::handles::server::context::{Cancellation, Context};
-use crate::handles::server::handler::Handler;
-use crate::handles::server::{Responding, ServerAction, ServerCore, panicked};
+use crate::handles::server::context::Context;
+use crate::handles::server::{Job, Responding, ServerAction, ServerCore, panicked};
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
@@ -63,14 +60,6 @@ pub(crate) struct WorkerPool<D: Drive> {
 /// The reader and its standby are among the threads as well, and so are those who follow when a handler that has always
 /// been quick holds them up while all others are busy.
 const READERS: usize = 4;
-
-/// A request to be handled.
-pub(crate) struct Job {
-    reply: ReplyTo,
-    handler: Handler,
-    invocation: Arc<Invocation>,
-    cancellation: Arc<Cancellation>,
-}
 
 /// A handler on another thread than the reader's, by its key, which is done when this is dropped.
 struct Handling<'a, D: Drive>(&'a WorkerPool<D>, usize);
@@ -128,20 +117,20 @@ struct Roster {
 impl Roster {
     /// The next job that may be begun, and the key of its handler.
     fn next_job(&mut self, most_handlers: usize) -> Option<(Job, usize)> {
+        let with_key = |job: Job| {
+            let key = RunTimes::key(&job.handler);
+            (job, key)
+        };
         if self.handling >= most_handlers {
             // What is done in a moment needs no thread: one client's slow calls do not lock all others out.
             let at = self.jobs.iter().position(|job| self.run_times.is_quick(RunTimes::key(&job.handler)))?;
-            let job = self.jobs.remove(at)?;
-            let key = RunTimes::key(&job.handler);
-            return Some((job, key));
+            return self.jobs.remove(at).map(with_key);
         }
         let congested = self.answering >= MOST_ANSWERING;
         if let Some(job) = if congested { None } else { self.long_jobs.pop_front() } {
-            let key = RunTimes::key(&job.handler);
-            return Some((job, key));
+            return Some(with_key(job));
         }
-        while let Some(job) = self.jobs.pop_front() {
-            let key = RunTimes::key(&job.handler);
+        while let Some((job, key)) = self.jobs.pop_front().map(with_key) {
             if !(congested && self.run_times.takes_long(key)) {
                 return Some((job, key));
             }
@@ -203,7 +192,9 @@ impl<D: Drive> WorkerPool<D> {
         loop {
             let interest = self.post.driven.turn(&mut actions);
             let acted = !actions.is_empty();
-            self.take_on(&mut actions);
+            for job in actions.drain(..).filter_map(ServerAction::perform) {
+                self.roster().jobs.push_back(job);
+            }
             if interest.finished {
                 return self.finish();
             }
@@ -216,18 +207,6 @@ impl<D: Drive> WorkerPool<D> {
                     let began = Instant::now();
                     self.post.attend(interest, Some(Duration::ZERO));
                     stretch = began.elapsed().clamp(STRETCH, LONGEST_STRETCH);
-                }
-            }
-        }
-    }
-
-    fn take_on(&self, actions: &mut Vec<ServerAction>) {
-        for action in actions.drain(..) {
-            match action {
-                ServerAction::Finish(token) => token.finish(),
-                ServerAction::Cancel(cancellation) => cancellation.cancel(),
-                ServerAction::Invoke(reply, handler, invocation, cancellation) => {
-                    self.roster().jobs.push_back(Job { reply, handler, invocation, cancellation });
                 }
             }
         }
