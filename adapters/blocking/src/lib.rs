@@ -46,7 +46,7 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 use windlass_host::io::Pollable;
 use windlass_host::io::Poller;
-use windlass_host::sync::{self, Direction, Drive, Ready, Stream};
+use windlass_host::sync::{self, Direction, Drive, Ready, StreamPair};
 
 #[cfg(feature = "client")]
 pub use windlass::client;
@@ -125,7 +125,7 @@ impl Drive for Blocking {
         Box::new(move || bell.ring())
     }
 
-    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
+    fn wait(&mut self, stream: Option<&StreamPair>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
         let input = stream.filter(|_| wanted.read).map(|stream| (&stream.input, Direction::Read.into()));
         let output = stream.filter(|_| wanted.write).map(|stream| (&stream.output, Direction::Write.into()));
         let mut ready = Ready::default();

@@ -17,7 +17,7 @@ const MESSAGE: usize = 4_000;
 
 /// Whose fault it is. Each has its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The words that were typed.
     Usage,
     /// The server wants to be given credentials, or others.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Interrupted(i32),
 }
 
-impl Kind {
+impl FailureKind {
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 1,
@@ -58,7 +58,7 @@ impl Kind {
 /// Why the command did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    kind: Kind,
+    kind: FailureKind,
     message: String,
     /// The JSON-RPC error's code and data, if it was one.
     code: Option<i64>,
@@ -70,22 +70,22 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), code: None, data: None, stderr: Vec::new(), status: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(FailureKind::Usage, message)
     }
 
     /// A signal has ended the command.
     pub(crate) fn interrupted(signal: i32) -> Self {
-        Self::new(Kind::Interrupted(signal), "interrupted; what was begun has been ended")
+        Self::new(FailureKind::Interrupted(signal), "interrupted; what was begun has been ended")
     }
 
     /// The same, told by its cause: it was the end of the time that had made the connection end.
     pub(crate) fn because_of_deadline(self, limit: Duration) -> Self {
-        if self.kind != Kind::Unreachable {
+        if self.kind != FailureKind::Unreachable {
             return self;
         }
         let message =
@@ -95,7 +95,7 @@ impl Failure {
 
     /// The system does not give what the program needs.
     pub(crate) fn of_the_system(error: io::Error) -> Self {
-        Self::new(Kind::Unreachable, format!("the program cannot start: {error}"))
+        Self::new(FailureKind::Unreachable, format!("the program cannot start: {error}"))
     }
 
     /// An address that cannot be listened on.
@@ -107,7 +107,8 @@ impl Failure {
             io::ErrorKind::InvalidInput => "write it as in 127.0.0.1:8080",
             _ => "an address is written as in 127.0.0.1:8080",
         };
-        let kind = if error.kind() == io::ErrorKind::InvalidInput { Kind::Usage } else { Kind::Unreachable };
+        let kind =
+            if error.kind() == io::ErrorKind::InvalidInput { FailureKind::Usage } else { FailureKind::Unreachable };
         Self::new(kind, format!("cannot listen on {address}: {error}; {advice}"))
     }
 
@@ -119,10 +120,10 @@ impl Failure {
             shown.body = "a web page, not a message".into();
         }
         let kind = match failure.status {
-            401 | 403 => Kind::Authorization,
+            401 | 403 => FailureKind::Authorization,
             // Whoever stands before the server says that it is not there.
-            502..=504 => Kind::Unreachable,
-            _ => Kind::Server,
+            502..=504 => FailureKind::Unreachable,
+            _ => FailureKind::Server,
         };
         let wanted: String = failure.www_authenticate.iter().map(|wanted| format!("; it asks for: {wanted}")).collect();
         Self { status: Some(failure.status), ..Self::new(kind, format!("{what}{shown}{wanted}")) }
@@ -131,7 +132,7 @@ impl Failure {
     /// Says where it happened and what to do about it, for a server that has a URL.
     pub(crate) fn at(mut self, url: &str) -> Self {
         let advice = match (self.kind, self.status) {
-            (Kind::Usage | Kind::Tool | Kind::Interrupted(_), _) => return self,
+            (FailureKind::Usage | FailureKind::Tool | FailureKind::Interrupted(_), _) => return self,
             (_, Some(401)) => "give credentials with --header 'Authorization: Bearer …', or --header-from VARIABLE",
             (_, Some(502..=504)) => {
                 "a proxy stands before the server, which does not answer it; is the server running?"
@@ -159,7 +160,7 @@ impl Failure {
         }
         // What the server said on its standard error was shown when it said so.
         output::tell(&format!("windlass: {}\n", indented(&cut(&self.message, MESSAGE))));
-        if self.kind == Kind::Usage {
+        if self.kind == FailureKind::Usage {
             output::tell("`windlass help` tells how it is used\n");
         }
     }
@@ -188,10 +189,10 @@ impl From<Error> for Failure {
             return Self::of_http(failure, "");
         }
         let kind = match &error {
-            Error::Call(CallError::Transport(_) | CallError::NoResponse { .. }) => Kind::Unreachable,
-            Error::Call(CallError::TimedOut { .. } | CallError::Closed(_)) => Kind::Unreachable,
-            Error::NotSent(SendError::Closed | SendError::Full | SendError::NotReady) => Kind::Unreachable,
-            _ => Kind::Server,
+            Error::Call(CallError::Transport(_) | CallError::NoResponse { .. }) => FailureKind::Unreachable,
+            Error::Call(CallError::TimedOut { .. } | CallError::Closed(_)) => FailureKind::Unreachable,
+            Error::NotSent(SendError::Closed | SendError::Full | SendError::NotReady) => FailureKind::Unreachable,
+            _ => FailureKind::Server,
         };
         let remote = error.remote();
         let message = match remote {
@@ -208,13 +209,13 @@ impl From<ConnectError> for Failure {
         if let CloseReason::Negotiation(NegotiationError::Http(failure)) = &error.reason {
             return Self::of_http(failure, "the handshake failed: ");
         }
-        Self { stderr: error.stderr, ..Self::new(Kind::Unreachable, error.reason.to_string()) }
+        Self { stderr: error.stderr, ..Self::new(FailureKind::Unreachable, error.reason.to_string()) }
     }
 }
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        Self::new(Kind::Unreachable, error.to_string())
+        Self::new(FailureKind::Unreachable, error.to_string())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and its like: the wish of a person, or of whoever has started the program, that it ends.
+//! Ctrl-C and its like: a person, or whoever has started the program, asks it to end.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -11,10 +11,10 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 /// The signals that ask the program to end: Ctrl-C, a polite request, a terminal that is gone.
-const WISHES: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Hears of every wish to end the program, one after the other.
-pub(crate) fn wishes() -> io::Result<Signals> {
+/// Hears of every signal to end the program, one after the other.
+pub(crate) fn signals() -> io::Result<Signals> {
     Signals::new(heeded())
 }
 
@@ -23,19 +23,19 @@ pub(crate) fn exit_code(signal: i32) -> u8 {
     u8::try_from(signal).unwrap_or_default().wrapping_add(128)
 }
 
-/// A wish to end a server that has no client whose leaving would end it.
+/// A signal to end a server that has no client whose leaving would end it.
 pub(crate) struct Interrupt(Signals);
 
 impl Interrupt {
-    /// From now on the first wish is to be waited for; a second one ends the program at once.
+    /// From now on the first signal is to be waited for; a second one ends the program at once.
     pub(crate) fn new() -> io::Result<Self> {
-        let wished = Arc::new(AtomicBool::new(false));
+        let signalled = Arc::new(AtomicBool::new(false));
         for signal in heeded() {
             // In this order, so that the first one finds the flag unset.
-            flag::register_conditional_shutdown(signal, exit_code(signal).into(), wished.clone())?;
-            flag::register(signal, wished.clone())?;
+            flag::register_conditional_shutdown(signal, exit_code(signal).into(), signalled.clone())?;
+            flag::register(signal, signalled.clone())?;
         }
-        wishes().map(Self)
+        signals().map(Self)
     }
 
     /// Waits for it.
@@ -47,7 +47,7 @@ impl Interrupt {
     pub(crate) fn wait_aside(self) -> impl Future<Output = ()> + Send {
         #[derive(Default)]
         struct Shared {
-            wished: bool,
+            signalled: bool,
             waker: Option<Waker>,
         }
 
@@ -60,14 +60,14 @@ impl Interrupt {
         std::thread::spawn(move || {
             self.wait();
             let mut shared = lock(&waiting);
-            shared.wished = true;
+            shared.signalled = true;
             if let Some(waker) = shared.waker.take() {
                 waker.wake();
             }
         });
         poll_fn(move |context| {
             let mut shared = lock(&shared);
-            if shared.wished {
+            if shared.signalled {
                 return Poll::Ready(());
             }
             shared.waker = Some(context.waker().clone());
@@ -76,12 +76,12 @@ impl Interrupt {
     }
 }
 
-/// The wishes that are heeded. Whoever has started the program with a signal ignored, such as `nohup`, does not want it
+/// The signals that are heeded. Whoever has started the program with a signal ignored, such as `nohup`, does not want it
 /// to end by that signal.
 fn heeded() -> impl Iterator<Item = i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = ignored_signals(&status);
-    WISHES.into_iter().filter(move |signal| ignored & (1 << (signal - 1)) == 0)
+    SIGNALS.into_iter().filter(move |signal| ignored & (1 << (signal - 1)) == 0)
 }
 
 /// Which signals are ignored, a bit for each, as Linux tells it. Where nothing is told, none are.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `usage`, `invocation`, `help` | what was typed, as a value, and what can be |
 //! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
-//! | `session` | what a run has at hand: where to print, what to connect to |
+//! | `command_run` | what a run has at hand: where to print, what to connect to |
 //! | `address` | a URL, headers and certificates as something to connect to |
 //! | `interrupt`, `watch` | Ctrl-C, and the deadline of a client command |
 //! | `runtimes` | the commands and the demo server, once for every runtime |
@@ -32,6 +32,8 @@ mod arguments;
 mod ask;
 #[cfg(unix)]
 mod coerce;
+#[cfg(unix)]
+mod command_run;
 #[cfg(unix)]
 mod demo;
 #[cfg(unix)]
@@ -63,8 +65,6 @@ mod runtimes;
 #[cfg(unix)]
 mod screen;
 #[cfg(unix)]
-mod session;
-#[cfg(unix)]
 mod table;
 #[cfg(unix)]
 mod tour;
@@ -95,8 +95,8 @@ fn perform(invocation: invocation::Invocation) -> Result<(), failure::Failure> {
         Invocation::Version => output::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
         Invocation::Serve(runtime, place) => return runtimes::serve(runtime, place),
         Invocation::Client(request, options) => {
-            let session = session::Session::new(request, options)?;
-            return runtimes::client(session);
+            let command = command_run::CommandRun::new(request, options)?;
+            return runtimes::client(command);
         }
     }
     Ok(())

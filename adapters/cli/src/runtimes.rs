@@ -1,18 +1,18 @@
 //! The client commands and the demo server, once for every runtime. The handles of all adapters have the same names;
 //! what differs is whether a function is `async` and a call is followed by `.await`, so there is one text for all five.
 
+use crate::command_run::CommandRun;
 use crate::failure::Failure;
 use crate::invocation::{Place, Runtime};
-use crate::session::Session;
 
 /// Runs a client command.
-pub(crate) fn client(session: Session) -> Result<(), Failure> {
-    match session.options.runtime {
-        Runtime::Blocking => blocking::client(session),
-        Runtime::Mio => mio::client(session),
-        Runtime::Tokio => tokio::client(session),
-        Runtime::AsyncStd => async_std::client(session),
-        Runtime::Smol => smol::client(session),
+pub(crate) fn client(command: CommandRun) -> Result<(), Failure> {
+    match command.options.runtime {
+        Runtime::Blocking => blocking::client(command),
+        Runtime::Mio => mio::client(command),
+        Runtime::Tokio => tokio::client(command),
+        Runtime::AsyncStd => async_std::client(command),
+        Runtime::Smol => smol::client(command),
     }
 }
 
@@ -46,56 +46,56 @@ macro_rules! runtime {
             use windlass::server::HandlerError;
 
             use crate::demo::{self, chart, code_review, convert, countdown, echo, greet, guide, word_count};
-            use crate::failure::{Failure, Kind};
+            use crate::failure::{Failure, FailureKind};
             use crate::interrupt::Interrupt;
             use crate::listing::{self, Listing};
             use crate::{output, reach};
-            use crate::session::Session;
+            use crate::command_run::CommandRun;
             use crate::tour;
             use crate::invocation::{Place, Request, ToolCall};
 
-            pub(super) fn client(session: Session) -> Result<(), Failure> {
-                session.conclude(run(perform(&session)))
+            pub(super) fn client(command: CommandRun) -> Result<(), Failure> {
+                command.conclude(run(perform(&command)))
             }
 
-            $($async)* fn perform(session: &Session) -> Result<(), Failure> {
+            $($async)* fn perform(command: &CommandRun) -> Result<(), Failure> {
                 let (screen, notified, skipped) =
-                    (session.screen.clone(), session.screen.clone(), session.screen.clone());
+                    (command.screen.clone(), command.screen.clone(), command.screen.clone());
                 let client = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
-                    .configure(|config| session.configure(config))
-                    .closer(session.watch.closer())
+                    .configure(|config| command.configure(config))
+                    .closer(command.watch.closer())
                     .on_elicit_with_urls(move |params| {
                         let screen = screen.clone();
                         $($async_move)* { Ok($ask(screen, params)$($await)*) }
                     })
                     .on_notification(move |notification| notified.notification(&notification))
                     .on_malformed(move |detail| skipped.note(&format!("skipped what is no message: {detail}")))
-                    .connect(session.connector()?)
+                    .connect(command.connector()?)
                     $($await)*?;
-                let outcome = match &session.request {
-                    Request::Tour => tour(&client, session)$($await)*,
-                    Request::List(_) => list(&client, session)$($await)*,
-                    Request::Call(_, tool_call) => call(&client, session, tool_call.clone())$($await)*,
-                    Request::Ping(_) => ping(&client, session)$($await)*,
+                let outcome = match &command.request {
+                    Request::Tour => tour(&client, command)$($await)*,
+                    Request::List(_) => list(&client, command)$($await)*,
+                    Request::Call(_, tool_call) => call(&client, command, tool_call.clone())$($await)*,
+                    Request::Ping(_) => ping(&client, command)$($await)*,
                 };
                 // Whatever came of it, nothing of the server is left behind.
                 client.close()$($await)*;
                 outcome
             }
 
-            $($async)* fn tour(client: &Client, session: &Session) -> Result<(), Failure> {
+            $($async)* fn tour(client: &Client, command: &CommandRun) -> Result<(), Failure> {
                 let listing = listing(client)$($await)*?;
-                output::print(&tour::opening(&session.options, &listing));
+                output::print(&tour::opening(&command.options, &listing));
                 for (typed, tool_call) in tour::calls() {
                     output::print(&typed);
-                    call(client, session, tool_call)$($await)*?;
+                    call(client, command, tool_call)$($await)*?;
                 }
                 output::print(tour::CLOSING);
                 Ok(())
             }
 
-            $($async)* fn list(client: &Client, session: &Session) -> Result<(), Failure> {
-                session.show_listing(&listing(client)$($await)*?);
+            $($async)* fn list(client: &Client, command: &CommandRun) -> Result<(), Failure> {
+                command.show_listing(&listing(client)$($await)*?);
                 Ok(())
             }
 
@@ -116,7 +116,7 @@ macro_rules! runtime {
                 Ok(listing)
             }
 
-            $($async)* fn call(client: &Client, session: &Session, tool_call: ToolCall) -> Result<(), Failure> {
+            $($async)* fn call(client: &Client, command: &CommandRun, tool_call: ToolCall) -> Result<(), Failure> {
                 let ToolCall { tool, arguments } = tool_call;
                 // A tool that is not listed is for the server to judge.
                 let listed = match arguments.need_schema() {
@@ -125,17 +125,17 @@ macro_rules! runtime {
                 };
                 let schema = listed.as_ref().map(|tool| &tool.input_schema);
                 let arguments = arguments.into_object(schema).map_err(Failure::usage)?;
-                let screen = session.screen.clone();
+                let screen = command.screen.clone();
                 let watched = client.on_progress(move |progress| screen.progress(&progress));
                 let result = watched.call_tool(&tool, &arguments)$($await)*;
-                session.screen.finish_line();
-                session.show_result(&result?)
+                command.screen.finish_line();
+                command.show_result(&result?)
             }
 
-            $($async)* fn ping(client: &Client, session: &Session) -> Result<(), Failure> {
+            $($async)* fn ping(client: &Client, command: &CommandRun) -> Result<(), Failure> {
                 let start = Instant::now();
                 client.ping()$($await)*?;
-                session.show_ping(&client.peer(), start.elapsed());
+                command.show_ping(&client.peer(), start.elapsed());
                 Ok(())
             }
 
@@ -180,7 +180,7 @@ macro_rules! runtime {
                     })
                     .resource(guide::definition(), |_, _| $($async_move)* { Ok(guide::read()) })
                     .resource_template(convert::definition(), |_, request| $($async_move)* { convert::read(&request) })
-                    .map_err(|error| Failure::new(Kind::Server, error.to_string()))?
+                    .map_err(|error| Failure::new(FailureKind::Server, error.to_string()))?
                     .resource_completion(convert::TEMPLATE, "from", |_, asked| {
                         $($async_move)* { Ok(convert::complete(&asked)) }
                     })

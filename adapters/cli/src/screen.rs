@@ -151,7 +151,7 @@ fn as_note(text: &str) -> String {
     indented(&cut(text.trim_end(), NOTE))
 }
 
-/// The lines after the first are set apart from those that begin anew.
+/// The lines after the first are set apart from those that begin a paragraph.
 pub(crate) fn indented(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join("\n  ")
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use windlass_host::Closer;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::interrupt;
 
 /// How long the end may take. A server that heeds nothing has three seconds until it is killed, and an HTTP server that
@@ -48,7 +48,7 @@ impl Cause {
     fn exit_code(self) -> u8 {
         match self {
             Self::Signal(signal) => interrupt::exit_code(signal),
-            Self::Deadline(_) => Kind::Unreachable.exit_code(),
+            Self::Deadline(_) => FailureKind::Unreachable.exit_code(),
         }
     }
 }
@@ -57,10 +57,10 @@ impl Watch {
     /// Watches from now on, with a deadline if there is one.
     pub(crate) fn start(limit: Option<Duration>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let mut wishes = interrupt::wishes()?;
+        let mut signals = interrupt::signals()?;
         let told = shared.clone();
         thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in wishes.forever() {
+            for signal in signals.forever() {
                 told.end(Cause::Signal(signal));
             }
         })?;

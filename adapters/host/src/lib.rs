@@ -94,4 +94,4 @@ pub use process::{
 };
 #[cfg(feature = "tracing")]
 pub use traces::Tracing;
-pub use wait::Ending;
+pub use wait::Shutdown;

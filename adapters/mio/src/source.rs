@@ -5,7 +5,7 @@ use std::io;
 use mio::event::Event;
 use mio::{Interest as Readiness, Registry, Token};
 use windlass::Machine;
-use windlass_host::hub::{Hub, Interest, OnEvent, Stream};
+use windlass_host::hub::{Hub, Interest, OnEvent, StreamPair};
 use windlass_host::{Clock, Connector, Grace};
 
 #[cfg(feature = "http")]
@@ -157,7 +157,7 @@ impl<M: Machine> Source<M> {
 struct OnStream<M> {
     hub: Hub<M>,
     token: Token,
-    watched: Option<Stream>,
+    watched: Option<StreamPair>,
 }
 
 impl<M: Machine> OnStream<M> {
@@ -189,7 +189,7 @@ impl<M: Machine> OnStream<M> {
 
     fn watch(&mut self, registry: &Registry) -> io::Result<()> {
         let current = self.hub.stream();
-        let conn = |stream: &Option<Stream>| stream.as_ref().map(|stream| stream.conn);
+        let conn = |stream: &Option<StreamPair>| stream.as_ref().map(|stream| stream.conn);
         if conn(&current) == conn(&self.watched) {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use windlass::ConnId;
 use windlass_host::io::Pollable;
 #[cfg(feature = "http")]
 use windlass_host::sync;
-use windlass_host::sync::{Direction, Drive, Ready, Stream};
+use windlass_host::sync::{Direction, Drive, Ready, StreamPair};
 
 use crate::registration::{deregister, register};
 
@@ -27,7 +27,7 @@ pub struct Mio {
     poll: Poll,
     events: Events,
     waker: Arc<Waker>,
-    watched: Option<Stream>,
+    watched: Option<StreamPair>,
     ready: Ready,
     /// Whether the peer has hung up. That is told once, perhaps together with its last bytes, so that reading goes on
     /// until the end is read.
@@ -61,7 +61,7 @@ impl Drive for Mio {
         Box::new(move || drop(waker.wake()))
     }
 
-    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
+    fn wait(&mut self, stream: Option<&StreamPair>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready> {
         self.watch(stream)?;
         let ready = self.ready_for(wanted);
         if ready != Ready::default() {
@@ -134,8 +134,8 @@ impl Mio {
     }
 
     /// Watches the stream that there is now, and no other.
-    fn watch(&mut self, stream: Option<&Stream>) -> io::Result<()> {
-        let conn = |stream: &Stream| -> ConnId { stream.conn };
+    fn watch(&mut self, stream: Option<&StreamPair>) -> io::Result<()> {
+        let conn = |stream: &StreamPair| -> ConnId { stream.conn };
         if self.watched.as_ref().map(conn) == stream.map(conn) {
             return Ok(());
         }

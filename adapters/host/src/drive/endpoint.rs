@@ -14,7 +14,7 @@ use windlass::{ConnError, ConnErrorKind};
 #[cfg(all(feature = "client", feature = "http"))]
 use crate::HttpTarget;
 use crate::io::Pollable;
-use crate::wait::{Ending, Held};
+use crate::wait::{Held, Shutdown};
 use crate::{Child, Command, Grace, StderrTail};
 #[cfg(feature = "server")]
 use crate::{OutputPump, OwnStdio};
@@ -102,27 +102,27 @@ impl Endpoint {
     }
 
     /// Closes it. A child is given the chance to exit by itself, then made to.
-    pub(crate) fn end(self, ending: &Arc<Ending>, grace: Grace) {
+    pub(crate) fn end(self, shutdown: &Arc<Shutdown>, grace: Grace) {
         let Self { input, output, child, held, .. } = self;
         // For a server that reads its standard input this is the sign to exit.
         drop((input, output));
         if let Some(child) = child {
-            let held = held.unwrap_or_else(|| ending.hold());
-            end_child(child, grace, ending, held);
+            let held = held.unwrap_or_else(|| shutdown.hold());
+            end_child(child, grace, shutdown, held);
         }
         #[cfg(feature = "server")]
         if let Some(pump) = self.pump.filter(OutputPump::is_running) {
-            finish_output(pump, ending.hold());
+            finish_output(pump, shutdown.hold());
         }
     }
 
-    /// Leaves the child no time to exit by itself, once [`Ending::hurry`] is called.
+    /// Leaves the child no time to exit by itself, once [`Shutdown::hurry`] is called.
     #[cfg(feature = "client")]
-    pub(crate) fn end_child(&mut self, ending: &Arc<Ending>, grace: Grace) {
+    pub(crate) fn end_child(&mut self, shutdown: &Arc<Shutdown>, grace: Grace) {
         if let Some(child) = self.child.take() {
             // The end does not wait for the stream as well: whoever would close it may be what holds everything up.
-            let held = self.held.take().unwrap_or_else(|| ending.hold());
-            end_child(child, grace, ending, held);
+            let held = self.held.take().unwrap_or_else(|| shutdown.hold());
+            end_child(child, grace, shutdown, held);
         }
     }
 }
@@ -146,8 +146,8 @@ fn finish_output(pump: OutputPump, held: Held) {
 }
 
 /// Gives a child the chance to exit by itself, then makes it.
-fn end_child(child: Child, grace: Grace, ending: &Ending, held: Held) {
-    child.shut_down_unless_hurried(grace, ending.hurried().clone(), move |_| drop(held));
+fn end_child(child: Child, grace: Grace, shutdown: &Shutdown, held: Held) {
+    child.shut_down_unless_hurried(grace, shutdown.hurried().clone(), move |_| drop(held));
 }
 
 impl TryFrom<TcpStream> for Endpoint {

@@ -22,8 +22,8 @@ use crate::io::Pollable;
 #[cfg(all(feature = "client", feature = "http"))]
 use crate::net::{Carriage, HttpTarget};
 #[cfg(feature = "http")]
-use crate::net::{Readiness, Wake, Wires};
-use crate::wait::Ending;
+use crate::net::{Readiness, SocketConnections, Wake};
+use crate::wait::Shutdown;
 use crate::{Clock, Grace, StderrTail};
 
 /// What a program makes of a machine's events. Events borrow from the machine, so what takes time or calls back is
@@ -63,14 +63,14 @@ pub struct Hub<M> {
     stream: Option<(ConnId, Endpoint)>,
     stderr: Option<StderrTail>,
     grace: Grace,
-    ending: Arc<Ending>,
+    shutdown: Arc<Shutdown>,
     /// The connections of a machine that has many.
     #[cfg(feature = "http")]
-    pub(crate) wires: Option<Wires>,
+    pub(crate) connections: Option<SocketConnections>,
     /// Who makes its requests, if it is not we.
     #[cfg(all(feature = "client", feature = "http"))]
     carriage: Option<Carriage<M>>,
-    wish: Option<Wish>,
+    request: Option<StreamRequest>,
     finished: bool,
 }
 
@@ -102,7 +102,7 @@ pub struct Reading {
 
 /// The stream to wait for. Another connection has another id.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct StreamPair {
     /// Which it is.
     pub conn: ConnId,
     /// What is read from.
@@ -118,7 +118,7 @@ const READ_BUDGET: usize = 256 * 1024;
 const LAST_DEADLINES: usize = 64;
 
 /// What a machine wants of its stream. An event would borrow from the machine; these do not.
-enum Wish {
+enum StreamRequest {
     Open(ConnId),
     /// It speaks HTTP, and its driver does not.
     #[cfg(all(feature = "client", feature = "http"))]
@@ -142,12 +142,12 @@ impl<M: Machine> Hub<M> {
             stream: None,
             stderr: None,
             grace,
-            ending: Arc::new(Ending::default()),
+            shutdown: Arc::new(Shutdown::default()),
             #[cfg(feature = "http")]
-            wires: None,
+            connections: None,
             #[cfg(all(feature = "client", feature = "http"))]
             carriage: None,
-            wish: None,
+            request: None,
             finished: false,
         }
     }
@@ -168,7 +168,7 @@ impl<M: Machine> Hub<M> {
         let machine = if carriage.is_some() { machine.delegating() } else { machine };
         let mut hub = Self::new(machine.into(), clock, Connector::Connected(None), grace);
         hub.carriage = carriage;
-        hub.wires = Some(Wires::dialled_by(target.dial, clock, wake.clone()));
+        hub.connections = Some(SocketConnections::dialled_by(target.dial, clock, wake.clone()));
         hub
     }
 
@@ -176,7 +176,7 @@ impl<M: Machine> Hub<M> {
     #[cfg(all(feature = "server", feature = "http"))]
     pub(crate) fn serving_http(machine: M, clock: Clock, wake: Wake) -> Self {
         let mut hub = Self::new(machine, clock, Connector::Connected(None), Grace::default());
-        hub.wires = Some(Wires::new(clock, wake));
+        hub.connections = Some(SocketConnections::new(clock, wake));
         hub
     }
 
@@ -186,15 +186,15 @@ impl<M: Machine> Hub<M> {
             if let Some(interest) = self.look(program, actions) {
                 return interest;
             }
-            match self.wish.take() {
-                Some(Wish::Open(conn)) => self.open(conn),
+            match self.request.take() {
+                Some(StreamRequest::Open(conn)) => self.open(conn),
                 #[cfg(all(feature = "client", feature = "http"))]
-                Some(Wish::Refuse(conn)) => {
+                Some(StreamRequest::Refuse(conn)) => {
                     let why = "this machine speaks HTTP, and was given a single stream to speak on; \
                                in a mio loop of your own, make its source with `Source::http_client`";
                     self.conn_failed(conn, ConnError::new(ConnErrorKind::NotOpened, why));
                 }
-                Some(Wish::Close(conn)) => self.close(conn),
+                Some(StreamRequest::Close(conn)) => self.close(conn),
                 _ => {}
             }
         }
@@ -211,10 +211,10 @@ impl<M: Machine> Hub<M> {
                 continue;
             }
             #[cfg(feature = "http")]
-            if let Some(wires) = &self.wires {
-                let deadline = earliest(deadline, wires.deadline());
+            if let Some(connections) = &self.connections {
+                let deadline = earliest(deadline, connections.deadline());
                 // What is being closed is looked after to its end.
-                let finished = self.machine.is_over() && wires.is_empty();
+                let finished = self.machine.is_over() && connections.is_empty();
                 let listen = self.machine.takes_connections();
                 return Some(Interest { deadline, read: false, write: false, listen, finished });
             }
@@ -227,56 +227,56 @@ impl<M: Machine> Hub<M> {
 
     /// Tells of events until the machine is idle, or wants something of its stream.
     fn poll<P: Program<M>>(&mut self, program: &P, actions: &mut Vec<P::Action>) -> Option<Option<Instant>> {
-        while self.wish.is_none() {
-            let wish = match self.machine.poll() {
+        while self.request.is_none() {
+            let request = match self.machine.poll() {
                 Output::Event(event) => {
                     program.take(event, actions);
                     continue;
                 }
                 #[cfg(all(feature = "client", feature = "http"))]
-                Output::Open { conn, target: Target::Http(target) } => match &mut self.wires {
-                    Some(wires) => {
-                        wires.open(conn, target);
+                Output::Open { conn, target: Target::Http(target) } => match &mut self.connections {
+                    Some(connections) => {
+                        connections.open(conn, target);
                         continue;
                     }
-                    None => Wish::Refuse(conn),
+                    None => StreamRequest::Refuse(conn),
                 },
                 #[cfg(all(feature = "client", feature = "http"))]
-                Output::Open { conn, target: Target::Exchange } => Wish::Ask(conn),
-                Output::Open { conn, .. } => Wish::Open(conn),
-                Output::Close(conn) => Wish::Close(conn),
-                Output::Idle { deadline } => Wish::Nothing { until: deadline },
+                Output::Open { conn, target: Target::Exchange } => StreamRequest::Ask(conn),
+                Output::Open { conn, .. } => StreamRequest::Open(conn),
+                Output::Close(conn) => StreamRequest::Close(conn),
+                Output::Idle { deadline } => StreamRequest::Nothing { until: deadline },
             };
-            match self.fulfil(wish) {
+            match self.fulfil(request) {
                 Ok(()) => {}
-                Err(Wish::Nothing { until }) => return Some(until),
-                Err(wish) => self.wish = Some(wish),
+                Err(StreamRequest::Nothing { until }) => return Some(until),
+                Err(request) => self.request = Some(request),
             }
         }
         None
     }
 
     /// Does what needs no stream of ours to be opened or closed. Gives back what does, and when there is nothing to do.
-    fn fulfil(&mut self, wish: Wish) -> Result<(), Wish> {
+    fn fulfil(&mut self, request: StreamRequest) -> Result<(), StreamRequest> {
         #[cfg(all(feature = "client", feature = "http"))]
         if let Some(carriage) = &mut self.carriage {
-            match wish {
-                Wish::Ask(conn) => carriage.start(&self.machine, conn),
-                Wish::Close(conn) => carriage.abort(conn),
-                Wish::Nothing { until } => {
+            match request {
+                StreamRequest::Ask(conn) => carriage.start(&self.machine, conn),
+                StreamRequest::Close(conn) => carriage.abort(conn),
+                StreamRequest::Nothing { until } => {
                     let again = carriage.advance(&mut self.machine, self.clock.now());
-                    return again.map_err(|again| Wish::Nothing { until: earliest(until, again) });
+                    return again.map_err(|again| StreamRequest::Nothing { until: earliest(until, again) });
                 }
-                wish => return Err(wish),
+                request => return Err(request),
             }
             return Ok(());
         }
         #[cfg(feature = "http")]
-        if let (Some(wires), Wish::Close(conn)) = (&mut self.wires, &wish) {
-            wires.close(*conn);
+        if let (Some(connections), StreamRequest::Close(conn)) = (&mut self.connections, &request) {
+            connections.close(*conn);
             return Ok(());
         }
-        Err(wish)
+        Err(request)
     }
 
     /// Nobody will drive the machine any more, which has been told so. Whatever it still wants is refused and whatever it
@@ -285,10 +285,10 @@ impl<M: Machine> Hub<M> {
         let mut now = self.clock.now();
         let stream = self.conn();
         #[cfg(feature = "http")]
-        let wires = self.wires.as_mut().map(|wires| wires.drop_all()).unwrap_or_default();
+        let connections = self.connections.as_mut().map(|connections| connections.drop_all()).unwrap_or_default();
         #[cfg(not(feature = "http"))]
-        let wires: [ConnId; 0] = [];
-        for conn in stream.into_iter().chain(wires) {
+        let connections: [ConnId; 0] = [];
+        for conn in stream.into_iter().chain(connections) {
             self.machine.conn_failed(conn, why.clone(), now);
         }
         for _ in 0..LAST_DEADLINES {
@@ -308,7 +308,7 @@ impl<M: Machine> Hub<M> {
             now = now.max(deadline);
             self.machine.handle_timeout(now);
         }
-        self.wish = None;
+        self.request = None;
         self.end_stream();
         self.finished = true;
     }
@@ -319,7 +319,7 @@ impl<M: Machine> Hub<M> {
         match self.connector.open() {
             Ok(mut endpoint) => {
                 self.stderr = stderr_of(&endpoint);
-                endpoint.held = endpoint.child.is_some().then(|| self.ending.hold());
+                endpoint.held = endpoint.child.is_some().then(|| self.shutdown.hold());
                 self.stream = Some((conn, endpoint));
             }
             Err(error) => self.machine.conn_failed(conn, error, self.clock.now()),
@@ -336,23 +336,23 @@ impl<M: Machine> Hub<M> {
     /// Closes the stream and ends the child at the other end, in the background.
     fn end_stream(&mut self) {
         if let Some((_, endpoint)) = self.stream.take() {
-            endpoint.end(&self.ending, self.grace);
+            endpoint.end(&self.shutdown, self.grace);
         }
     }
 
-    /// Leaves the child at the other end no time to exit by itself, once [`Ending::hurry`] is called.
+    /// Leaves the child at the other end no time to exit by itself, once [`Shutdown::hurry`] is called.
     #[cfg(feature = "client")]
     pub(crate) fn kill(&mut self) {
         if let Some((_, endpoint)) = &mut self.stream {
-            endpoint.end_child(&self.ending, self.grace);
+            endpoint.end_child(&self.shutdown, self.grace);
         }
     }
 
     /// Writes what the stream takes. Returns whether the machine may have something new to say.
     pub(crate) fn flush(&mut self) -> bool {
         #[cfg(feature = "http")]
-        if let Some(wires) = &mut self.wires {
-            return wires.advance(&mut self.machine);
+        if let Some(connections) = &mut self.connections {
+            return connections.advance(&mut self.machine);
         }
         let Some((conn, endpoint)) = &mut self.stream else { return false };
         let conn = *conn;
@@ -427,7 +427,7 @@ impl<M: Machine> Hub<M> {
     pub fn conn_failed(&mut self, conn: ConnId, error: ConnError) {
         // Nobody can wait for it, so that it cannot be closed in peace either.
         #[cfg(feature = "http")]
-        self.wires.as_mut().into_iter().for_each(|wires| wires.drop_one(conn));
+        self.connections.as_mut().into_iter().for_each(|connections| connections.drop_one(conn));
         self.machine.conn_failed(conn, error, self.clock.now());
     }
 
@@ -487,27 +487,31 @@ impl<M: Machine> Hub<M> {
 
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
-    pub(crate) fn wire(&mut self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
-        self.wires.as_mut()?.interest(&mut self.machine, conn, mover)
+    pub(crate) fn connection_interest(
+        &mut self,
+        conn: ConnId,
+        mover: Option<&Waker>,
+    ) -> Option<(Option<Pollable>, Readiness)> {
+        self.connections.as_mut()?.interest(&mut self.machine, conn, mover)
     }
 
     /// Reads on a connection.
     #[cfg(feature = "http")]
-    pub(crate) fn read_wire(&mut self, conn: ConnId) -> Reading {
+    pub(crate) fn read_connection(&mut self, conn: ConnId) -> Reading {
         let nothing = Reading { count: 1, exhausted: false };
-        self.wires.as_mut().map_or(nothing, |wires| wires.read(&mut self.machine, conn))
+        self.connections.as_mut().map_or(nothing, |connections| connections.read(&mut self.machine, conn))
     }
 
     /// Writes on a connection; `WouldBlock` if that is not all.
     #[cfg(feature = "http")]
-    pub(crate) fn write_wire(&mut self, conn: ConnId) -> io::Result<()> {
-        self.wires.as_mut().map_or(Ok(()), |wires| wires.write(&mut self.machine, conn))
+    pub(crate) fn write_connection(&mut self, conn: ConnId) -> io::Result<()> {
+        self.connections.as_mut().map_or(Ok(()), |connections| connections.write(&mut self.machine, conn))
     }
 
     /// The stream as it is now, to wait for.
-    pub fn stream(&self) -> Option<Stream> {
+    pub fn stream(&self) -> Option<StreamPair> {
         let (conn, endpoint) = self.stream.as_ref()?;
-        Some(Stream { conn: *conn, input: endpoint.input.clone(), output: endpoint.output.clone() })
+        Some(StreamPair { conn: *conn, input: endpoint.input.clone(), output: endpoint.output.clone() })
     }
 
     /// Which stream that is.
@@ -527,8 +531,8 @@ impl<M: Machine> Hub<M> {
     }
 
     /// The end of everything that was opened.
-    pub fn ending(&self) -> Arc<Ending> {
-        self.ending.clone()
+    pub fn shutdown(&self) -> Arc<Shutdown> {
+        self.shutdown.clone()
     }
 }
 
@@ -536,7 +540,7 @@ impl<M> Drop for Hub<M> {
     fn drop(&mut self) {
         // A program that drops everything without closing still leaves no process behind.
         if let Some((_, endpoint)) = self.stream.take() {
-            endpoint.end(&self.ending, self.grace);
+            endpoint.end(&self.shutdown, self.grace);
         }
     }
 }

@@ -6,6 +6,8 @@
 //! after it, and then whoever makes it sees that the driver waits and looks after the machine in its place.
 
 use std::io;
+#[cfg(feature = "http")]
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "http")]
 use std::task::Waker;
@@ -13,12 +15,12 @@ use std::task::Waker;
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine};
 
 use crate::Clock;
-use crate::drive::hub::Stream;
+use crate::drive::hub::StreamPair;
 use crate::drive::{Hub, Interest, Program, Reading};
 #[cfg(feature = "http")]
 use crate::io::Pollable;
 #[cfg(feature = "http")]
-use crate::net::{Readiness, Wire, Wires};
+use crate::net::{Readiness, SocketConnection, SocketConnections};
 
 /// A hub with what its driver and the callers have to know of each other.
 pub(crate) struct Shared<M: Machine, P: Program<M>> {
@@ -27,10 +29,10 @@ pub(crate) struct Shared<M: Machine, P: Program<M>> {
     left: Vec<P::Action>,
     driver: Attention,
     /// Whether much happens at once, so that it pays to leave writing to the driver, which writes all together.
-    crowded: bool,
+    batching: bool,
     /// How many changes wait for the driver's turn to be written.
     unwritten: usize,
-    manners: Manners,
+    write_policy: WritePolicy,
 }
 
 /// How many messages are written together at most. With fewer, more time goes into writing; with more, the peer has
@@ -46,11 +48,11 @@ enum Attention {
     Waiting { until: Option<Instant> },
 }
 
-/// How callers behave on a runtime.
+/// Who writes on a runtime, callers or the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manners {
-    /// In a crowd the driver is woken, once, and writes for all. Where it runs among the callers that costs little.
-    LeaveCrowdsToDriver,
+pub(crate) enum WritePolicy {
+    /// When batching, the driver is woken, once, and writes for all. Where it runs among the callers that costs little.
+    LeaveBatchesToDriver,
     /// Callers write themselves whenever the driver waits.
     #[cfg(feature = "client")]
     WriteUnlessDriverWorks,
@@ -68,9 +70,9 @@ pub(crate) struct Turn {
 }
 
 impl<M: Machine, P: Program<M>> Shared<M, P> {
-    pub(crate) fn new(hub: Hub<M>, manners: Manners) -> Mutex<Self> {
+    pub(crate) fn new(hub: Hub<M>, write_policy: WritePolicy) -> Mutex<Self> {
         let driver = Attention::Working;
-        Mutex::new(Self { hub, left: Vec::new(), driver, crowded: false, unwritten: 0, manners })
+        Mutex::new(Self { hub, left: Vec::new(), driver, batching: false, unwritten: 0, write_policy })
     }
 
     /// The driver's turn: lets the machine do all it can.
@@ -82,7 +84,7 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
             self.driver = Attention::Waiting { until: interest.deadline };
         } else {
             self.driver = Attention::Working;
-            self.crowded = actions.len() > 1;
+            self.batching = actions.len() > 1;
         }
         interest
     }
@@ -98,8 +100,8 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
 
     /// The same on one of many connections.
     #[cfg(feature = "http")]
-    pub(crate) fn read_wire(&mut self, conn: ConnId) -> Reading {
-        let reading = self.hub.read_wire(conn);
+    pub(crate) fn read_connection(&mut self, conn: ConnId) -> Reading {
+        let reading = self.hub.read_connection(conn);
         // Only whoever has read something takes a turn; otherwise nobody works.
         if reading.count > 0 {
             self.driver = Attention::Working;
@@ -110,18 +112,18 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
     /// After a change of the machine by somebody else than its driver. Returns whether the driver has to be woken.
     pub(crate) fn changed(&mut self, program: &P) -> bool {
         let Attention::Waiting { until } = self.driver else {
-            match self.manners {
+            match self.write_policy {
                 #[cfg(feature = "server")]
                 // Not only to write: a machine that has too much to write has to notice.
-                Manners::AlwaysWrite => _ = self.hub.look(program, &mut self.left),
+                WritePolicy::AlwaysWrite => _ = self.hub.look(program, &mut self.left),
                 _ => self.changed_before_turn(),
             }
             return false;
         };
-        if !(self.crowded && self.manners == Manners::LeaveCrowdsToDriver) {
+        if !(self.batching && self.write_policy == WritePolicy::LeaveBatchesToDriver) {
             let looked = self.hub.look(program, &mut self.left);
-            // A second change before the driver's next turn makes a crowd.
-            self.crowded = true;
+            // A second change before the driver's next turn begins a batch.
+            self.batching = true;
             let is_earlier = |deadline: Option<Instant>| match (deadline, until) {
                 (Some(deadline), Some(until)) => deadline < until,
                 (deadline, None) => deadline.is_some(),
@@ -129,7 +131,7 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
             };
             // A new connection is nobody's until the driver knows of it.
             #[cfg(feature = "http")]
-            let watched = !self.hub.wires.as_ref().is_some_and(|wires| wires.has_unwatched());
+            let watched = !self.hub.connections.as_ref().is_some_and(|connections| connections.has_unwatched());
             #[cfg(not(feature = "http"))]
             let watched = true;
             let is_quiet = |it: Interest| !it.write && !it.finished && !is_earlier(it.deadline);
@@ -180,30 +182,44 @@ pub(crate) trait HasHub {
 
     /// A client has connected.
     #[cfg(feature = "http")]
-    fn accept(&self, _wire: Wire) {}
+    fn accept(&self, connection: SocketConnection) {
+        self.with_hub(|hub| {
+            let now = hub.now();
+            let conn = self.accepted(&mut hub.machine, connection.client(), now);
+            if let (Some(conn), Some(connections)) = (conn, &mut hub.connections) {
+                connections.insert(conn, connection);
+            }
+        });
+    }
+
+    /// What the machine calls the connection of a client; `None` if it takes none.
+    #[cfg(feature = "http")]
+    fn accepted(&self, _: &mut Self::Machine, _client: Option<IpAddr>, _: Instant) -> Option<ConnId> {
+        None
+    }
 
     /// The connections whose sockets the driver does not know.
     #[cfg(feature = "http")]
     fn take_unwatched(&self) -> Vec<ConnId> {
-        self.with_hub(|hub| hub.wires.as_mut().map(Wires::take_unwatched).unwrap_or_default())
+        self.with_hub(|hub| hub.connections.as_mut().map(SocketConnections::take_unwatched).unwrap_or_default())
     }
 
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
-    fn wire(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
-        self.with_hub(|hub| hub.wire(conn, mover))
+    fn connection_interest(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
+        self.with_hub(|hub| hub.connection_interest(conn, mover))
     }
 
     /// Reads on a connection.
     #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        self.with_hub(|hub| hub.read_wire(conn))
+    fn read_connection(&self, conn: ConnId) -> Reading {
+        self.with_hub(|hub| hub.read_connection(conn))
     }
 
     /// Writes on a connection; `WouldBlock` if that is not all.
     #[cfg(feature = "http")]
-    fn write_wire(&self, conn: ConnId) -> io::Result<()> {
-        self.with_hub(|hub| hub.write_wire(conn))
+    fn write_connection(&self, conn: ConnId) -> io::Result<()> {
+        self.with_hub(|hub| hub.write_connection(conn))
     }
 }
 
@@ -252,7 +268,7 @@ pub(crate) trait Driven: HasHub + Program<<Self as HasHub>::Machine> + Send + Sy
     }
 
     /// The stream as it is now.
-    fn stream(&self) -> Option<Stream> {
+    fn stream(&self) -> Option<StreamPair> {
         self.with_hub(|hub| hub.stream())
     }
 
@@ -264,13 +280,13 @@ pub(crate) trait Driven: HasHub + Program<<Self as HasHub>::Machine> + Send + Sy
     /// Whether the machine has connections of its own, rather than one stream.
     #[cfg(feature = "http")]
     fn is_on_network(&self) -> bool {
-        self.with_hub(|hub| hub.wires.is_some())
+        self.with_hub(|hub| hub.connections.is_some())
     }
 
     /// Whether there are connections whose sockets the driver does not know.
     #[cfg(feature = "http")]
     fn has_unwatched(&self) -> bool {
-        self.with_hub(|hub| hub.wires.as_ref().is_some_and(Wires::has_unwatched))
+        self.with_hub(|hub| hub.connections.as_ref().is_some_and(SocketConnections::has_unwatched))
     }
 }
 
@@ -281,8 +297,17 @@ pub(crate) trait Turned: Send + Sync + 'static {
 
     fn core(&self) -> &Arc<Self::Core>;
 
+    /// Does something that the program wants done.
+    fn perform(&self, action: <Self::Core as Program<<Self::Core as HasHub>::Machine>>::Action);
+
     /// Lets the machine do all it can, and does what it wants done.
-    fn turn(self: &Arc<Self>) -> Turn;
+    fn turn(&self) -> Turn {
+        let mut actions = Vec::new();
+        let interest = self.core().turn(&mut actions);
+        let acted = actions.len();
+        actions.into_iter().for_each(|action| self.perform(action));
+        Turn { interest, acted }
+    }
 }
 
 /// Sees to it that nobody waits for a machine which is not driven any more: its runtime was shut down, or its driver has

@@ -84,7 +84,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::drive::shared::{Driven, Manners};
+    use crate::drive::shared::{Driven, WritePolicy};
     use crate::handles::client::ClientSettings;
     use crate::{Command, Grace};
 
@@ -96,10 +96,10 @@ mod tests {
         settings.grace = Grace { eof: hour, terminate: hour };
         settings.closer = closer.clone();
         let server = Command::new("sleep").arg("1000");
-        let core = ClientCore::new(settings, server.into(), Manners::WriteUnlessDriverWorks, Arc::new(|| ()));
+        let core = ClientCore::new(settings, server.into(), WritePolicy::WriteUnlessDriverWorks, Arc::new(|| ()));
         // It starts the server, and is the last that is done for the client.
         core.turn(&mut Vec::new());
         closer.kill();
-        assert!(core.shared().hub.ending().is_over());
+        assert!(core.shared().hub.shutdown().is_over());
     }
 }

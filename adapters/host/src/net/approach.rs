@@ -6,21 +6,21 @@ use std::sync::Arc;
 use windlass::Instant;
 
 use super::Wake;
+use super::connection::Readiness;
 use super::dial::{Address, DialOptions};
 use super::dialing::{Dialed, Dialing, Preparation};
 use super::proxy::Proxy;
 use super::socket::Socket;
-use super::stream::Stream;
-use super::tunnel::{Dug, Tunnel};
-use super::wire::Readiness;
+use super::transport_stream::TransportStream;
+use super::tunnel::{Tunnel, TunnelState};
 use crate::io::Pollable;
 
 /// A connection of our own on its way.
 pub(super) struct Approach {
-    stage: Stage,
+    state: ApproachState,
 }
 
-enum Stage {
+enum ApproachState {
     Dialing(Box<Dialing>),
     Tunnelling(Socket, Box<Tunnel>),
     /// The socket is somebody else's now, or there is none.
@@ -40,7 +40,7 @@ pub(super) struct Dialled {
 pub(super) enum Step {
     OnTheWay,
     /// The server is at the other end.
-    Reached(Stream),
+    Reached(TransportStream),
     /// It will not be.
     Failed(String),
 }
@@ -62,35 +62,35 @@ impl Approach {
         };
         let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
         let dialled = Dialled { address, options: options.clone(), proxy, deadline };
-        (Self { stage: Stage::Dialing(Box::new(dialing)) }, dialled)
+        (Self { state: ApproachState::Dialing(Box::new(dialing)) }, dialled)
     }
 
     /// Whether it is being looked up or connected to.
     pub(super) fn is_dialing(&self) -> bool {
-        matches!(self.stage, Stage::Dialing(_))
+        matches!(self.state, ApproachState::Dialing(_))
     }
 
     pub(super) fn pollable(&self) -> Option<&Pollable> {
-        match &self.stage {
-            Stage::Dialing(dialing) => dialing.pollable(),
-            Stage::Tunnelling(socket, _) => Some(socket.pollable()),
-            Stage::Over => None,
+        match &self.state {
+            ApproachState::Dialing(dialing) => dialing.pollable(),
+            ApproachState::Tunnelling(socket, _) => Some(socket.pollable()),
+            ApproachState::Over => None,
         }
     }
 
     pub(super) fn interest(&self) -> Readiness {
-        match &self.stage {
-            Stage::Dialing(_) => Readiness { write: true, ..Readiness::default() },
-            Stage::Tunnelling(_, tunnel) => {
+        match &self.state {
+            ApproachState::Dialing(_) => Readiness { write: true, ..Readiness::default() },
+            ApproachState::Tunnelling(_, tunnel) => {
                 Readiness { read: !tunnel.wants_write(), write: tunnel.wants_write(), now: false }
             }
-            Stage::Over => Readiness::default(),
+            ApproachState::Over => Readiness::default(),
         }
     }
 
     /// When to look again, whatever the socket says.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        if let Stage::Dialing(dialing) = &self.stage { dialing.deadline() } else { None }
+        if let ApproachState::Dialing(dialing) = &self.state { dialing.deadline() } else { None }
     }
 
     /// Reads once.
@@ -99,11 +99,13 @@ impl Approach {
     ///
     /// `WouldBlock` when there is nothing: before there is a connection, whoever asks has to wait.
     pub(super) fn read(&mut self, dialled: &Dialled) -> io::Result<Step> {
-        let Stage::Tunnelling(socket, tunnel) = &mut self.stage else { return Err(io::ErrorKind::WouldBlock.into()) };
+        let ApproachState::Tunnelling(socket, tunnel) = &mut self.state else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
         Ok(match tunnel.read(socket)? {
-            Ok(Dug::Waiting) => Step::OnTheWay,
-            Ok(Dug::Through) => match std::mem::replace(&mut self.stage, Stage::Over) {
-                Stage::Tunnelling(socket, _) => dialled.reached(socket),
+            Ok(TunnelState::Pending) => Step::OnTheWay,
+            Ok(TunnelState::Established) => match std::mem::replace(&mut self.state, ApproachState::Over) {
+                ApproachState::Tunnelling(socket, _) => dialled.reached(socket),
                 _ => Step::OnTheWay,
             },
             Err(why) => Step::Failed(why),
@@ -116,7 +118,7 @@ impl Approach {
     ///
     /// `WouldBlock` when there is something to wait for.
     pub(super) fn write(&mut self, dialled: &Dialled, now: Instant) -> io::Result<Step> {
-        if let Stage::Dialing(dialing) = &mut self.stage {
+        if let ApproachState::Dialing(dialing) = &mut self.state {
             match dialing.advance(now) {
                 Dialed::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
                 Dialed::Moved => return Ok(Step::OnTheWay),
@@ -124,14 +126,14 @@ impl Approach {
                     let socket = Socket::new(stream);
                     match dialled.proxy.as_ref().map(|proxy| Tunnel::new(proxy, &dialled.address)) {
                         None => return Ok(dialled.reached(socket)),
-                        Some(Ok(tunnel)) => self.stage = Stage::Tunnelling(socket, Box::new(tunnel)),
+                        Some(Ok(tunnel)) => self.state = ApproachState::Tunnelling(socket, Box::new(tunnel)),
                         Some(Err(why)) => return Ok(Step::Failed(why)),
                     }
                 }
                 Dialed::Failed(why) => return Ok(Step::Failed(dialled.through_what(why))),
             }
         }
-        if let Stage::Tunnelling(socket, tunnel) = &mut self.stage {
+        if let ApproachState::Tunnelling(socket, tunnel) = &mut self.state {
             if let Err(why) = tunnel.write(socket)? {
                 return Ok(Step::Failed(why));
             }
@@ -141,10 +143,10 @@ impl Approach {
 
     /// How far it has got, for messages.
     pub(super) fn progress(&self) -> String {
-        match &self.stage {
-            Stage::Dialing(dialing) => dialing.progress().to_owned(),
-            Stage::Tunnelling(_, tunnel) => tunnel.progress(),
-            Stage::Over => String::new(),
+        match &self.state {
+            ApproachState::Dialing(dialing) => dialing.progress().to_owned(),
+            ApproachState::Tunnelling(_, tunnel) => tunnel.progress(),
+            ApproachState::Over => String::new(),
         }
     }
 }
@@ -157,7 +159,7 @@ impl Dialled {
 
     /// The server is at the other end of the socket.
     fn reached(&self, socket: Socket) -> Step {
-        match Stream::dialled(socket, &self.address, &self.options) {
+        match TransportStream::dialled(socket, &self.address, &self.options) {
             Ok(stream) => Step::Reached(stream),
             Err(why) => Step::Failed(self.about(&why)),
         }

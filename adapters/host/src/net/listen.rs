@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use windlass::link::http::HttpServerConfig;
 
+use super::connection::SocketConnection;
 use super::tls::ServerTls;
-use super::wire::Wire;
 use crate::io::{Listener, Pollable};
-use crate::wait::{Ending, Held};
+use crate::wait::{Held, Shutdown};
 
 /// A socket on which an HTTP server's clients connect.
 ///
@@ -115,8 +115,8 @@ impl HttpListener {
     }
 
     /// The end of a server is not told before this is closed.
-    pub(crate) fn held_by(self, ending: &Arc<Ending>) -> Self {
-        Self { _held: Some(ending.hold()), ..self }
+    pub(crate) fn held_by(self, shutdown: &Arc<Shutdown>) -> Self {
+        Self { _held: Some(shutdown.hold()), ..self }
     }
 
     /// What to wait for, until it is readable.
@@ -130,13 +130,13 @@ impl HttpListener {
     ///
     /// `WouldBlock` if there is none. Anything else, such as too many open files, is likely to come again at once: wait
     /// for a [pause](Self::PAUSE).
-    pub(crate) fn accept(&self) -> io::Result<Wire> {
+    pub(crate) fn accept(&self) -> io::Result<SocketConnection> {
         loop {
             // A client that is gone before it was seen is of no interest; the next one is.
             match self.listener.accept() {
                 Ok(Ok((stream, client))) => {
-                    if let Ok(wire) = Wire::accepted(stream, client, self.tls.as_ref()) {
-                        return Ok(wire);
+                    if let Ok(connection) = SocketConnection::accepted(stream, client, self.tls.as_ref()) {
+                        return Ok(connection);
                     }
                 }
                 Ok(Err(_)) => {}

@@ -2,8 +2,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `wire` | `Wire`: one connection, from its first packet to its last; all stages and the steps between them |
-//! | `wires` | `Wires`: all connections of a machine |
+//! | `connection` | `SocketConnection`: a connection from its first packet to its last; all states and the steps between them |
+//! | `connections` | `SocketConnections`: all connections of a machine |
 //! | `approach` | `Approach`: the way to a server, all its stages and the steps between them |
 //! | `socket` | `Socket`: a socket that never blocks |
 //! | `target` | [`HttpTarget`]: where a client finds its server |
@@ -15,8 +15,8 @@
 //! | `tunnel` | `Tunnel`: `CONNECT` |
 //! | `tls` | [`TlsOptions`], [`ServerTls`]: who is trusted |
 //! | `trust` | `Trust`: a server may show a certificate that is trusted itself |
-//! | `session` | `Session`: a TLS session between a socket and a machine |
-//! | `stream` | `Stream`: an open connection, with or without TLS |
+//! | `tls_session` | `TlsSession`: a TLS session between a socket and a machine |
+//! | `transport_stream` | `TransportStream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
 //! | `without_client`, `without_server` | what takes the place of a role that is left out |
 //!
@@ -36,28 +36,28 @@ mod listen;
 mod lookup;
 #[cfg(feature = "client")]
 mod proxy;
-#[cfg(feature = "tls")]
-mod session;
 mod socket;
-mod stream;
 #[cfg(feature = "client")]
 mod target;
 #[cfg(all(test, feature = "client", feature = "server"))]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
+#[cfg(feature = "tls")]
+mod tls_session;
+mod transport_stream;
 #[cfg(all(feature = "server", not(feature = "tls")))]
 mod tls {
     /// Nobody can have one without the feature `tls`.
     #[derive(Debug)]
     pub(crate) enum ServerTls {}
 }
+mod connection;
+mod connections;
 #[cfg(all(feature = "client", feature = "tls"))]
 mod trust;
 #[cfg(feature = "client")]
 mod tunnel;
-mod wire;
-mod wires;
 #[cfg(not(feature = "client"))]
 mod without_client;
 #[cfg(not(feature = "server"))]
@@ -69,6 +69,8 @@ use std::sync::Arc;
 pub(crate) use carrier::Carriage;
 #[cfg(feature = "client")]
 pub use carrier::{Carried, Carrier};
+pub(crate) use connection::{Readiness, SocketConnection};
+pub(crate) use connections::SocketConnections;
 #[cfg(feature = "client")]
 pub use dial::DialOptions;
 #[cfg(feature = "server")]
@@ -83,8 +85,6 @@ pub use tls::ServerTls;
 pub use tls::TlsError;
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use tls::TlsOptions;
-pub(crate) use wire::{Readiness, Wire};
-pub(crate) use wires::Wires;
 #[cfg(not(feature = "client"))]
 use without_client as approach;
 #[cfg(not(feature = "server"))]

@@ -22,11 +22,11 @@ pub(super) struct Tunnel {
 }
 
 /// How far it is.
-pub(super) enum Dug {
+pub(super) enum TunnelState {
     /// The proxy has to be heard.
-    Waiting,
+    Pending,
     /// What is read next is the target's.
-    Through,
+    Established,
 }
 
 impl Tunnel {
@@ -65,7 +65,7 @@ impl Tunnel {
     }
 
     /// Reads once. `WouldBlock` if there is nothing.
-    pub(super) fn read(&mut self, socket: &mut Socket) -> io::Result<Result<Dug, String>> {
+    pub(super) fn read(&mut self, socket: &mut Socket) -> io::Result<Result<TunnelState, String>> {
         let mut buffer = [0; 4 * 1024];
         let count = match socket.receive(&mut buffer) {
             Ok(0) => return Ok(Err(self.failed("it closed the connection without an answer"))),
@@ -77,18 +77,18 @@ impl Tunnel {
         Ok(self.judge(socket))
     }
 
-    fn judge(&mut self, socket: &mut Socket) -> Result<Dug, String> {
+    fn judge(&mut self, socket: &mut Socket) -> Result<TunnelState, String> {
         let (consumed, frame) = match self.decoder.next(&self.answer) {
             Ok(found) => found,
             Err(fault) => return Err(self.failed(&format!("its answer is not understood: {fault}"))),
         };
         self.answer.drain(..consumed);
-        let Some(Frame::Head(head)) = frame else { return Ok(Dug::Waiting) };
+        let Some(Frame::Head(head)) = frame else { return Ok(TunnelState::Pending) };
         match head.status {
             200..300 => {
                 // A server that speaks first may be faster than we are.
                 socket.put_back(&self.answer);
-                Ok(Dug::Through)
+                Ok(TunnelState::Established)
             }
             407 => Err(self.failed("it wants other credentials, or any (407 Proxy Authentication Required)")),
             status => Err(self.failed(format!("it refused: {status} {}", head.reason).trim_end())),

@@ -4,8 +4,8 @@ use std::io;
 
 use windlass::Instant;
 
-use super::stream::Stream;
-use super::wire::Readiness;
+use super::connection::Readiness;
+use super::transport_stream::TransportStream;
 use crate::io::Pollable;
 
 /// Nobody is on the way to a server.
@@ -18,7 +18,7 @@ pub(super) enum Dialled {}
 #[allow(dead_code, reason = "there is nobody to make one")]
 pub(super) enum Step {
     OnTheWay,
-    Reached(Stream),
+    Reached(TransportStream),
     Failed(String),
 }
 

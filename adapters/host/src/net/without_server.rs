@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::Wire;
+use super::SocketConnection;
 use crate::io::Pollable;
 
 /// Nobody listens.
@@ -16,7 +16,7 @@ impl HttpListener {
         match *self {}
     }
 
-    pub(crate) fn accept(&self) -> io::Result<Wire> {
+    pub(crate) fn accept(&self) -> io::Result<SocketConnection> {
         match *self {}
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 
 use super::command::{Command, Stderr};
 use super::ladder::{Grace, Step};
-use super::process_tree::{Ending, ProcessTree, system_command};
+use super::process_tree::{ProcessExit, ProcessTree, system_command};
 use super::spawn_error::SpawnError;
 use super::stderr::StderrTail;
 use crate::wait::{self, leaving};
@@ -159,7 +159,7 @@ impl Child {
     /// Does the same as [`shut_down`](Self::shut_down) on a short-lived thread, which calls `done` at the end.
     pub fn shut_down_with(mut self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
         match self.begin_end(grace) {
-            Some(ending) => end_in_background(ending, grace, done),
+            Some(exit) => end_in_background(exit, grace, done),
             None => done(Err(ended())),
         }
     }
@@ -172,14 +172,14 @@ impl Child {
         done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static,
     ) {
         match self.begin_end(grace) {
-            Some(ending) => end_in_background(ending.unless(hurried), grace, done),
+            Some(exit) => end_in_background(exit.unless(hurried), grace, done),
             None => done(Err(ended())),
         }
     }
 
-    fn begin_end(&mut self, grace: Grace) -> Option<Ending> {
+    fn begin_end(&mut self, grace: Grace) -> Option<ProcessExit> {
         self.stdin = None;
-        self.tree.take().map(|tree| Ending::after_end_of_input(tree, grace))
+        self.tree.take().map(|tree| ProcessExit::after_end_of_input(tree, grace))
     }
 }
 
@@ -189,10 +189,10 @@ impl Drop for Child {
         self.stdin = None;
         self.stdout = None;
         let Some(tree) = self.tree.take() else { return };
-        let mut ending = Ending::with_terminate(tree, Grace::default());
+        let mut exit = ProcessExit::with_terminate(tree, Grace::default());
         // A child that has already exited, which is usual, needs no thread.
-        if ending.poll().is_none() {
-            end_in_background(ending, Grace::default(), |_| ());
+        if exit.poll().is_none() {
+            end_in_background(exit, Grace::default(), |_| ());
         }
     }
 }
@@ -203,8 +203,8 @@ impl fmt::Debug for Child {
     }
 }
 
-fn end_in_background(ending: Ending, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
-    let over = Arc::new(wait::Ending::default());
+fn end_in_background(exit: ProcessExit, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
+    let over = Arc::new(wait::Shutdown::default());
     let held = over.hold();
     leaving::wait_at_end_of_thread(&over, grace);
     let done = move |status| {
@@ -212,18 +212,18 @@ fn end_in_background(ending: Ending, grace: Grace, done: impl FnOnce(io::Result<
         drop(held);
     };
     // Shared, because a thread that cannot be started does not give back what it was to get.
-    let work = Arc::new(Mutex::new(Some((ending, done))));
+    let work = Arc::new(Mutex::new(Some((exit, done))));
     let taken = Arc::clone(&work);
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let started = thread::Builder::new().name("windlass-reaper".into()).spawn(move || {
-        if let Some((mut ending, done)) = take(&taken) {
-            done(ending.wait());
+        if let Some((mut exit, done)) = take(&taken) {
+            done(exit.wait());
         }
     });
     if started.is_err() {
-        if let Some((mut ending, done)) = take(&work) {
-            ending.kill_at_once();
-            done(ending.wait());
+        if let Some((mut exit, done)) = take(&work) {
+            exit.kill_at_once();
+            done(exit.wait());
         }
     }
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use windlass::Instant;
 
-/// How long each stage of a shutdown may take.
+/// How long each phase of a shutdown may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grace {
     /// From the end of the child's standard input until it is asked to terminate. Default 500 ms: a server that heeds
     /// the end of its input has nothing else to wait for.
     pub eof: Duration,
-    /// From that request until it is killed. Default 2.5 s: together with the first stage three seconds, about what a
+    /// From that request until it is killed. Default 2.5 s: together with the first phase three seconds, about what a
     /// person who closes a program is willing to wait.
     pub terminate: Duration,
 }
@@ -50,13 +50,13 @@ pub enum Step {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    stage: Stage,
+    phase: LadderPhase,
     terminate: Duration,
 }
 
-/// A stage carries its deadline, so that two cannot be armed.
+/// A phase carries its deadline, so that two cannot be armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum LadderPhase {
     InputClosed { until: Instant },
     Terminating { until: Instant },
     Killed,
@@ -65,19 +65,19 @@ enum Stage {
 impl Ladder {
     /// Begins at the moment when the child's standard input was closed.
     pub fn start(now: Instant, grace: Grace) -> Self {
-        Self { stage: Stage::InputClosed { until: now + grace.eof }, terminate: grace.terminate }
+        Self { phase: LadderPhase::InputClosed { until: now + grace.eof }, terminate: grace.terminate }
     }
 
     /// Begins at the moment when the child was asked to terminate, with no wait before it.
     pub fn start_terminating(now: Instant, grace: Grace) -> Self {
-        Self { stage: Stage::Terminating { until: now + grace.terminate }, terminate: grace.terminate }
+        Self { phase: LadderPhase::Terminating { until: now + grace.terminate }, terminate: grace.terminate }
     }
 
     /// When to call [`advance`](Self::advance) next; `None` once all force has been used.
     pub fn deadline(&self) -> Option<Instant> {
-        match self.stage {
-            Stage::InputClosed { until } | Stage::Terminating { until } => Some(until),
-            Stage::Killed => None,
+        match self.phase {
+            LadderPhase::InputClosed { until } | LadderPhase::Terminating { until } => Some(until),
+            LadderPhase::Killed => None,
         }
     }
 
@@ -93,23 +93,23 @@ impl Ladder {
     /// Skips the rest of the wait after the end of input, for a child whose leader has left others behind: they need
     /// not have noticed that end. Nothing changes once the child has been asked to terminate.
     pub fn skip_to_terminate(&mut self, now: Instant) -> Option<Step> {
-        match self.stage {
-            Stage::InputClosed { .. } => self.take_step(now),
-            Stage::Terminating { .. } | Stage::Killed => None,
+        match self.phase {
+            LadderPhase::InputClosed { .. } => self.take_step(now),
+            LadderPhase::Terminating { .. } | LadderPhase::Killed => None,
         }
     }
 
     fn take_step(&mut self, now: Instant) -> Option<Step> {
-        match self.stage {
-            Stage::InputClosed { .. } => {
-                self.stage = Stage::Terminating { until: now + self.terminate };
+        match self.phase {
+            LadderPhase::InputClosed { .. } => {
+                self.phase = LadderPhase::Terminating { until: now + self.terminate };
                 Some(Step::Terminate)
             }
-            Stage::Terminating { .. } => {
-                self.stage = Stage::Killed;
+            LadderPhase::Terminating { .. } => {
+                self.phase = LadderPhase::Killed;
                 Some(Step::Kill)
             }
-            Stage::Killed => None,
+            LadderPhase::Killed => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Ending;
+use super::Shutdown;
 use crate::Grace;
 
 /// How long it may take beyond the grace until what was killed is gone, or whoever drives the connection has begun to end
@@ -21,26 +21,26 @@ thread_local! {
     static BEGUN: Begun = const { Begun(RefCell::new(Vec::new())) };
 }
 
-struct Begun(RefCell<Vec<(Arc<Ending>, Duration)>>);
+struct Begun(RefCell<Vec<(Arc<Shutdown>, Duration)>>);
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        for (ending, at_most) in self.0.take() {
-            ending.wait(at_most);
+        for (shutdown, at_most) in self.0.take() {
+            shutdown.wait(at_most);
         }
     }
 }
 
 /// Has this thread wait for something at its end, if that is not over by then.
-pub(crate) fn wait_at_end_of_thread(ending: &Arc<Ending>, grace: Grace) {
-    if ending.is_over() {
+pub(crate) fn wait_at_end_of_thread(shutdown: &Arc<Shutdown>, grace: Grace) {
+    if shutdown.is_over() {
         return;
     }
     let at_most = grace.eof.saturating_add(grace.terminate).saturating_add(PATIENCE);
     // A thread whose locals are gone has ended as far as anybody can tell.
     let _ = BEGUN.try_with(|begun| {
         let mut begun = begun.0.borrow_mut();
-        begun.retain(|(ending, _)| !ending.is_over());
-        begun.push((ending.clone(), at_most));
+        begun.retain(|(shutdown, _)| !shutdown.is_over());
+        begun.push((shutdown.clone(), at_most));
     });
 }

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `thread_waker` | a thread as something that can be woken |
 //! | `waiters` | `Waiters`: those who wait for something that happens once; `Closure`: the end of a connection |
-//! | `ending` | `Ending`: whether everything that was opened is gone |
+//! | `shutdown` | `Shutdown`: whether everything that was opened is gone |
 //! | `leaving` | a thread that ends waits for what it has begun to end |
 
-mod ending;
 pub(crate) mod leaving;
+mod shutdown;
 pub(crate) mod thread_waker;
 mod waiters;
 
-pub use ending::Ending;
-pub(crate) use ending::Held;
+pub(crate) use shutdown::Held;
+pub use shutdown::Shutdown;
 #[cfg(feature = "client")]
 pub(crate) use waiters::Place;
 pub(crate) use waiters::{Closure, WaitClosed, Waiters};

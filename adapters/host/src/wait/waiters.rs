@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use windlass::CloseReason;
 
-use super::Ending;
+use super::Shutdown;
 
 /// Those who wait. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -84,8 +84,8 @@ impl Closure {
     }
 
     /// Waits until it is over, and everything that was opened is gone.
-    pub(crate) fn wait(&self, ending: Arc<Ending>) -> WaitClosed<'_> {
-        WaitClosed { closure: self, place: self.waiters.place(), last_place: ending.waiters().place(), ending }
+    pub(crate) fn wait(&self, shutdown: Arc<Shutdown>) -> WaitClosed<'_> {
+        WaitClosed { closure: self, place: self.waiters.place(), last_place: shutdown.waiters().place(), shutdown }
     }
 }
 
@@ -93,7 +93,7 @@ impl Closure {
 pub(crate) struct WaitClosed<'a> {
     closure: &'a Closure,
     place: Place,
-    ending: Arc<Ending>,
+    shutdown: Arc<Shutdown>,
     last_place: Place,
 }
 
@@ -102,7 +102,7 @@ impl WaitClosed<'_> {
         self.place.wait(context);
         let Some(reason) = self.closure.reason() else { return Poll::Pending };
         self.last_place.wait(context);
-        match self.ending.is_over() {
+        match self.shutdown.is_over() {
             true => Poll::Ready(reason),
             false => Poll::Pending,
         }
@@ -115,19 +115,19 @@ mod tests {
 
     #[test]
     fn those_who_give_up_leave_no_trace() {
-        let (closure, ending) = (Closure::default(), Arc::new(Ending::default()));
-        let held = ending.hold();
+        let (closure, shutdown) = (Closure::default(), Arc::new(Shutdown::default()));
+        let held = shutdown.hold();
         let context = Context::from_waker(Waker::noop());
         for _ in 0..1000 {
-            assert!(closure.wait(ending.clone()).poll(&context).is_pending());
+            assert!(closure.wait(shutdown.clone()).poll(&context).is_pending());
         }
         assert_eq!(closure.waiters.lock().wakers.len(), 0);
         closure.close(CloseReason::PeerClosed);
         for _ in 0..1000 {
-            assert!(closure.wait(ending.clone()).poll(&context).is_pending());
+            assert!(closure.wait(shutdown.clone()).poll(&context).is_pending());
         }
-        assert_eq!(ending.waiters().lock().wakers.len(), 0);
+        assert_eq!(shutdown.waiters().lock().wakers.len(), 0);
         drop(held);
-        assert_eq!(closure.wait(ending).poll(&context), Poll::Ready(CloseReason::PeerClosed));
+        assert_eq!(closure.wait(shutdown).poll(&context), Poll::Ready(CloseReason::PeerClosed));
     }
 }

@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use windlass::{ConnId, Instant};
 
 #[cfg(feature = "http")]
-use super::network::Network;
+use super::connection_tasks::ConnectionTasks;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
 use crate::drive::Interest;
-use crate::drive::hub;
+use crate::drive::hub::StreamPair;
 use crate::drive::shared::{Driven, Driving, HasHub, Turn, Turned};
 #[cfg(all(feature = "server", feature = "http"))]
 use crate::net::HttpListener;
@@ -24,7 +24,7 @@ const FAIR_ROUNDS: u32 = 32;
 pub(crate) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
     let driver = Driver::<R>::new(driven.core().clock());
     #[cfg(feature = "http")]
-    let driver = Driver { network: driven.core().is_on_network().then(|| Network::new(None)), ..driver };
+    let driver = Driver { tasks: driven.core().is_on_network().then(|| ConnectionTasks::new(None)), ..driver };
     driver.drive(driven, wakeup)
 }
 
@@ -35,19 +35,20 @@ pub(crate) fn drive_listening<R: Runtime, D: Turned>(
     wakeup: Arc<Wakeup>,
     listener: HttpListener,
 ) -> impl Future<Output = ()> + Send {
-    let driver = Driver::<R> { network: Some(Network::new(Some(listener))), ..Driver::new(driven.core().clock()) };
+    let driver =
+        Driver::<R> { tasks: Some(ConnectionTasks::new(Some(listener))), ..Driver::new(driven.core().clock()) };
     driver.drive(driven, wakeup)
 }
 
 struct Driver<R: Runtime> {
-    stream: Option<Stream<R>>,
+    stream: Option<WatchedPair<R>>,
     timer: Option<(Instant, BoxFuture<()>)>,
     clock: Clock,
     #[cfg(feature = "http")]
-    network: Option<Network<R>>,
+    tasks: Option<ConnectionTasks<R>>,
 }
 
-struct Stream<R: Runtime> {
+struct WatchedPair<R: Runtime> {
     conn: ConnId,
     input: R::Watched,
     output: R::Watched,
@@ -60,7 +61,7 @@ impl<R: Runtime> Driver<R> {
             timer: None,
             clock,
             #[cfg(feature = "http")]
-            network: None,
+            tasks: None,
         }
     }
 
@@ -86,8 +87,8 @@ impl<R: Runtime> Driver<R> {
                 continue;
             }
             #[cfg(feature = "http")]
-            if let Some(network) = &mut self.network {
-                if network.look_after(driven, wakeup, interest, context) {
+            if let Some(tasks) = &mut self.tasks {
+                if tasks.look_after(driven, wakeup, interest, context) {
                     continue;
                 }
             }
@@ -106,9 +107,9 @@ impl<R: Runtime> Driver<R> {
             return;
         }
         self.stream = None;
-        let Some(hub::Stream { conn, input, output }) = current else { return };
+        let Some(StreamPair { conn, input, output }) = current else { return };
         let watched = R::watch(input, Direction::Read)
-            .and_then(|input| Ok(Stream { conn, input, output: R::watch(output, Direction::Write)? }));
+            .and_then(|input| Ok(WatchedPair { conn, input, output: R::watch(output, Direction::Write)? }));
         match watched {
             Ok(stream) => self.stream = Some(stream),
             Err(error) => driven.core().conn_failed(conn, &error),

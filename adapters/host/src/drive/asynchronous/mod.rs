@@ -6,14 +6,14 @@
 //! | module | what |
 //! |---|---|
 //! | `driver` | one future per machine, which waits for its stream, its deadline and its callers |
-//! | `network` | one future per network connection beside it |
+//! | `connection_tasks` | one future per network connection beside it |
 //! | `async_io` | how smol and async-std wait |
 //! | `own_thread` | a program and its connections on one thread, for the two |
 //! | `own_reactor` | what that thread waits by |
 
-pub(crate) mod driver;
 #[cfg(feature = "http")]
-mod network;
+mod connection_tasks;
+pub(crate) mod driver;
 
 use std::future::Future;
 use std::io;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 #[cfg(feature = "http")]
-use super::network::Network;
+use super::watched_connections::WatchedConnections;
 use super::{Direction, Drive, Ready};
 use crate::Clock;
 use crate::drive::Interest;
@@ -19,37 +19,37 @@ pub(crate) struct Post<D: Drive, M: Driven> {
     clock: Clock,
     /// The connections of a machine that has many.
     #[cfg(feature = "http")]
-    network: Option<Mutex<Network>>,
+    connections: Option<Mutex<WatchedConnections>>,
 }
 
 impl<D: Drive, M: Driven> Post<D, M> {
     pub(crate) fn new(drive: D, driven: Arc<M>) -> Self {
         let clock = driven.clock();
         #[cfg(feature = "http")]
-        let network = driven.is_on_network().then(Mutex::default);
+        let connections = driven.is_on_network().then(Mutex::default);
         Self {
             driven,
             drive: Mutex::new(drive),
             clock,
             #[cfg(feature = "http")]
-            network,
+            connections,
         }
     }
 
     /// The same, where clients come in.
     #[cfg(all(feature = "server", feature = "http"))]
     pub(crate) fn listening(drive: D, driven: Arc<M>, listener: HttpListener) -> Self {
-        Self { network: Some(Mutex::new(Network::new(Some(listener)))), ..Self::new(drive, driven) }
+        Self { connections: Some(Mutex::new(WatchedConnections::new(Some(listener)))), ..Self::new(drive, driven) }
     }
 
     /// Waits for what the machine is interested in, but no longer than this, and does it.
     pub(crate) fn attend(&self, interest: Interest, at_most: Option<Duration>) {
         #[cfg(feature = "http")]
-        if let Some(network) = &self.network {
+        if let Some(connections) = &self.connections {
             let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
             let at_most = until_deadline.into_iter().chain(at_most).min();
-            let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
-            if network.attend(&mut *self.drive(), &*self.driven, interest.listen, at_most).is_err() {
+            let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
+            if connections.attend(&mut *self.drive(), &*self.driven, interest.listen, at_most).is_err() {
                 // There is nobody to tell, and nothing to do but to try again, though not at once.
                 std::thread::sleep(Duration::from_millis(10));
             }
@@ -87,8 +87,8 @@ impl<D: Drive, M: Driven> Post<D, M> {
     /// The connection is over.
     pub(crate) fn forget(&self) {
         #[cfg(feature = "http")]
-        if let Some(network) = &self.network {
-            network.lock().unwrap_or_else(PoisonError::into_inner).forget(&mut *self.drive());
+        if let Some(connections) = &self.connections {
+            connections.lock().unwrap_or_else(PoisonError::into_inner).forget(&mut *self.drive());
         }
         self.drive().forget();
     }

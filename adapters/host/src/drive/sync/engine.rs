@@ -30,7 +30,7 @@ pub(crate) struct Engine<D: Drive, M: Turned> {
     leadership: Mutex<Leadership>,
     /// Whether the last answers were for many: their callers are about to call again, and are let do so before what
     /// they have to say is written together.
-    crowded: AtomicBool,
+    batching: AtomicBool,
 }
 
 #[derive(Default)]
@@ -62,7 +62,7 @@ impl<D: Drive, M: Turned> Drop for Leading<'_, D, M> {
 impl<D: Drive, M: Turned> Engine<D, M> {
     pub(crate) fn new(drive: D, turned: Arc<M>) -> Arc<Self> {
         let post = Post::new(drive, turned.core().clone());
-        Arc::new(Self { post, turned, leadership: Mutex::default(), crowded: AtomicBool::new(false) })
+        Arc::new(Self { post, turned, leadership: Mutex::default(), batching: AtomicBool::new(false) })
     }
 
     /// Waits until `poll` is ready, driving the machine if nobody else does.
@@ -182,13 +182,13 @@ impl<D: Drive, M: Turned> Engine<D, M> {
 
     /// Leads until `poll`, which is told how much there was to do, is ready; `None` when the connection is over before.
     fn lead<V>(&self, mut poll: impl FnMut(usize) -> Poll<V>, until: Option<Instant>) -> Option<V> {
-        if self.crowded.load(Ordering::Relaxed) {
+        if self.batching.load(Ordering::Relaxed) {
             thread::yield_now();
         }
         loop {
             let Turn { interest, acted } = self.turned.turn();
             if acted > 0 {
-                self.crowded.store(acted > 1, Ordering::Relaxed);
+                self.batching.store(acted > 1, Ordering::Relaxed);
             }
             if let Poll::Ready(value) = poll(acted) {
                 return Some(value);

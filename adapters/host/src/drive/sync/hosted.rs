@@ -13,11 +13,10 @@ use std::time::Duration;
 use windlass::{ConnId, Instant, Machine, earliest};
 
 use super::Watch;
-use super::network::Network;
+use super::watched_connections::WatchedConnections;
 use crate::drive::hub::OnEvent;
 use crate::drive::shared::HasHub;
 use crate::drive::{Hub, Interest};
-use crate::net::Wire;
 
 /// How often the connections are looked after before the rest of the loop gets its turn. A peer that always has more to
 /// say would hold it up for ever.
@@ -26,7 +25,7 @@ const FAIR_ROUNDS: usize = 4;
 /// A machine with its connections, driven from a loop that is not its own.
 pub struct Hosted<M> {
     hub: Hub<M>,
-    network: Network,
+    connections: WatchedConnections,
     accept: Accept<M>,
     sockets: usize,
 }
@@ -56,7 +55,7 @@ impl<M: Machine> Hosted<M> {
         for _ in 0..FAIR_ROUNDS {
             let interest = self.hub.turn(&events, &mut Vec::new());
             if interest.finished {
-                self.network.forget(watch);
+                self.connections.forget(watch);
                 return Ok(interest);
             }
             if interest.deadline.is_some_and(|deadline| deadline <= self.hub.now()) {
@@ -64,8 +63,8 @@ impl<M: Machine> Hosted<M> {
                 continue;
             }
             let held = Held { hub: RefCell::new(&mut self.hub), accept: self.accept };
-            if !self.network.attend(watch, &held, interest.listen, Some(Duration::ZERO))? {
-                let pause = self.network.pause().map(|pause| self.hub.now() + pause);
+            if !self.connections.attend(watch, &held, interest.listen, Some(Duration::ZERO))? {
+                let pause = self.connections.pause().map(|pause| self.hub.now() + pause);
                 return Ok(Interest { deadline: earliest(interest.deadline, pause), ..interest });
             }
         }
@@ -87,12 +86,8 @@ impl<M: Machine> HasHub for Held<'_, M> {
         act(&mut self.hub.borrow_mut())
     }
 
-    fn accept(&self, wire: Wire) {
-        let mut hub = self.hub.borrow_mut();
-        let now = hub.now();
-        if let (Some(conn), Some(wires)) = ((self.accept)(&mut hub.machine, wire.client(), now), &mut hub.wires) {
-            wires.insert(conn, wire);
-        }
+    fn accepted(&self, machine: &mut M, client: Option<IpAddr>, now: Instant) -> Option<ConnId> {
+        (self.accept)(machine, client, now)
     }
 }
 

@@ -7,20 +7,20 @@
 //! |---|---|
 //! | `attend` | `Post`: a machine with its way to wait, and what a thread does that waits there |
 //! | `engine` | `Engine`: the threads that call a client drive it themselves, one for all |
-//! | `network` | `Network`: many connections, and clients that come in, on one thread |
+//! | `watched_connections` | `WatchedConnections`: many connections, and clients that come in, on one thread |
 //! | `hosted` | `Hosted`: the same in a loop of the program's own |
-//! | `pool` | `Pool`: threads for handlers |
+//! | `thread_pool` | `ThreadPool`: threads for handlers |
 //!
-//! The threads of a server are those of its handlers as well: `handles::server::crew`.
+//! The threads of a server are those of its handlers as well: `handles::server::worker_pool`.
 
 pub(crate) mod attend;
 #[cfg(feature = "client")]
 pub(crate) mod engine;
 #[cfg(feature = "http")]
 mod hosted;
+pub(crate) mod thread_pool;
 #[cfg(feature = "http")]
-mod network;
-pub(crate) mod pool;
+mod watched_connections;
 
 use std::io;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 use crate::io::Pollable;
 
-pub use crate::drive::hub::Stream;
+pub use crate::drive::hub::StreamPair;
 pub use crate::io::{Direction, Ready};
 
 #[cfg(feature = "http")]
@@ -58,7 +58,7 @@ pub trait Drive: Watch + Sized + Send + 'static {
     /// # Errors
     ///
     /// When the system cannot wait.
-    fn wait(&mut self, stream: Option<&Stream>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready>;
+    fn wait(&mut self, stream: Option<&StreamPair>, wanted: Ready, at_most: Option<Duration>) -> io::Result<Ready>;
 
     /// What was ready is not any more. Those who are told of changes only have to know.
     fn exhausted(&mut self, _direction: Direction) {}

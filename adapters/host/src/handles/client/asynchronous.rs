@@ -3,24 +3,27 @@
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
+use windlass::client::{CallId, InputResponse, ServerNotification};
 use windlass::model::*;
-use windlass::{CloseReason, Json, RpcError};
+use windlass::{Json, RpcError};
 
 use crate::drive::asynchronous::driver::drive;
 use crate::drive::asynchronous::{BoxFuture, Runtime, Wakeup};
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned};
-use crate::handles::canceller::{Cancellable, Cancels};
+use crate::drive::shared::{Turned, WritePolicy};
+use crate::handles::canceller::Cancels;
 use crate::handles::client::feed::Feed;
 use crate::handles::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler, params_of, subscription_handle,
+    Answering, CallStyle, ClientAction, ClientCore, ClientSettings, InFlight, InputHandlers, all_pages, client_handle,
+    client_settings, for_each_input, no_handler, params_of, subscription_handle,
 };
 use crate::handles::completion::Slot;
+#[cfg(feature = "http")]
+use crate::handles::completion::Token;
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::{ConnectError, Error};
@@ -43,17 +46,28 @@ pub struct Client<R: Runtime> {
 }
 
 /// Closes the connection when the last handle is gone.
-struct Guard(Arc<ClientCore>);
+struct Guard {
+    core: Arc<ClientCore>,
+}
+
+impl Guard {
+    async fn wait<V>(&self, poll: impl FnMut(&mut Context<'_>) -> Poll<V>) -> V {
+        poll_fn(poll).await
+    }
+
+    /// The driver sees to what was changed.
+    fn see_to_it(&self) {}
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.leave();
+        self.core.leave();
     }
 }
 
 impl Cancels for Guard {
     fn cancel(&self, call: CallId, reason: &str) {
-        self.0.cancel(call, reason);
+        self.core.cancel(call, reason);
     }
 }
 
@@ -70,13 +84,8 @@ impl<R: Runtime> Clone for Client<R> {
 }
 
 impl<R: Runtime> Client<R> {
-    /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be started, or there is no common protocol version.
-    pub async fn connect(to: impl Into<Connector>) -> Result<Self, ConnectError> {
-        Self::builder("windlass", env!("CARGO_PKG_VERSION")).connect(to).await
+    fn of(guard: Arc<Guard>) -> Self {
+        Self { core: guard.core.clone(), guard, style: CallStyle::default(), runtime: PhantomData }
     }
 
     /// A client that introduces itself by this name and version, to be set up further.
@@ -88,124 +97,15 @@ impl<R: Runtime> Client<R> {
         }
     }
 
-    client_handle!();
-
-    /// Calls a tool with arguments that serialise as an object.
-    pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
-        self.make::<CallTool, _>(&ToolCall { name, arguments: &arguments }).await
-    }
-
-    /// Makes any typed call.
-    pub async fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.make::<M, _>(params).await
-    }
-
-    /// Makes a call of a method with parameters that are written as its own would be.
-    async fn make<M: Method, P: Serialize>(&self, params: &P) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.outcome(M::NAME, params, &self.style.options, Slot::of::<M>(self.style.on_progress.clone())).await
-    }
-
-    /// Makes a call that has no type here, such as one of an extension.
-    pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
-        self.outcome(method, params, &self.style.options, Slot::raw(self.style.on_progress.clone())).await
-    }
-
-    /// Lists one page, and tells how many bytes it had.
-    async fn page<M: Method>(&self, params: &M::Params, options: &CallOptions) -> Result<(M::Output, usize), Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.outcome(M::NAME, params, options, Slot::page_of::<M>(self.style.on_progress.clone())).await
-    }
-
-    async fn outcome<P: Serialize + ?Sized, O: Send + 'static>(
-        &self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        slot: Arc<Slot<O>>,
-    ) -> Result<O, Error> {
-        let start = || self.core.start(method, params, options, slot.clone());
-        let in_flight = InFlight::new(&self.guard, self.style.start(&self.guard, start)?);
-        let outcome = poll_fn(|context| slot.poll(context)).await;
-        in_flight.done();
-        outcome
-    }
-
-    /// Subscribes to changes, in either era. The subscription ends when it is dropped.
-    pub async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, Error> {
-        let feed = Feed::new();
-        let start = || self.core.listen(filter, &self.style.options, feed.clone());
-        let in_flight = InFlight::new(&self.guard, self.style.start(&self.guard, start)?);
-        let honoured = poll_fn(|context| feed.poll_begun(context)).await?;
-        Ok(Subscription { feed, honoured, _in_flight: in_flight })
-    }
-
-    /// Tells a legacy server that the roots have changed.
-    pub async fn notify_roots_changed(&self) -> Result<(), Error> {
-        self.notify::<RootsListChanged>(&EmptyParams::default()).await
-    }
-
-    /// Tells the server something.
-    pub async fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), Error> {
-        self.notify_raw(N::NAME, params).await
-    }
-
-    /// The same for a notification that has no type here: one of an extension, or of your own.
-    pub async fn notify_raw<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), Error> {
-        self.core.notify(method, params)?;
-        Ok(())
-    }
-
-    /// Closes the connection, and returns when a child is gone.
-    pub async fn close(self) -> CloseReason {
-        self.core.close();
-        self.wait_closed().await
-    }
-
-    /// Waits until the connection is over, for whatever reason.
-    pub async fn wait_closed(&self) -> CloseReason {
-        let mut closed = self.core.wait_closed();
-        poll_fn(|context| closed.poll(context)).await
-    }
-}
-
-/// Cancels a call that is dropped before it is done.
-struct InFlight {
-    call: CallId,
-    guard: Option<Arc<Guard>>,
-    _cancellable: Option<Cancellable>,
-}
-
-impl InFlight {
-    fn new(guard: &Arc<Guard>, (call, cancellable): (CallId, Option<Cancellable>)) -> Self {
-        Self { call, guard: Some(guard.clone()), _cancellable: cancellable }
-    }
-
-    fn done(mut self) {
-        self.guard = None;
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        if let Some(guard) = self.guard.take() {
-            guard.0.cancel(self.call, "the caller does not wait any more");
-        }
-    }
+    client_handle!(Subscription, [async] .await);
 }
 
 /// A subscription to changes on the server.
 pub struct Subscription {
     feed: Arc<Feed>,
     honoured: SubscriptionFilter,
-    _in_flight: InFlight,
+    #[expect(dead_code, reason = "it is over when this is dropped")]
+    in_flight: InFlight<Guard>,
 }
 
 impl Subscription {
@@ -254,45 +154,7 @@ pub struct ClientBuilder<R: Runtime> {
 }
 
 impl<R: Runtime> ClientBuilder<R> {
-    client_settings!();
-
-    /// Answers the server's questions to the user, by forms.
-    #[must_use]
-    pub fn on_elicit<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(ElicitParams) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
-    {
-        self.inputs.elicit = Some(Arc::new(move |params| {
-            let answer = handler(params);
-            Box::pin(async move { answer.await.map(InputResponse::from) })
-        }));
-        self.declare(ClientCapabilities::with_form_elicitation)
-    }
-
-    /// Answers the server's questions to the user, by forms and by pages to visit.
-    #[must_use]
-    pub fn on_elicit_with_urls<F, A>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitParams) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
-    {
-        self.on_elicit(handler).declare(ClientCapabilities::with_url_elicitation)
-    }
-
-    /// Answers the server's questions to the model.
-    #[must_use]
-    pub fn on_sample<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
-    {
-        self.inputs.sample = Some(Arc::new(move |params| {
-            let answer = handler(params);
-            Box::pin(async move { answer.await.map(InputResponse::from) })
-        }));
-        self.declare(ClientCapabilities::with_sampling)
-    }
+    client_settings!(Client<R>, [async] .await);
 
     /// Answers a request of a legacy server's that the specification does not have.
     #[must_use]
@@ -318,71 +180,56 @@ impl<R: Runtime> ClientBuilder<R> {
         self
     }
 
-    /// Tells the server which roots there are.
-    #[must_use]
-    pub fn on_roots<F, A>(mut self, handler: F) -> Self
-    where
-        F: Fn() -> A + Send + Sync + 'static,
-        A: Future<Output = Result<ListRootsResult, RpcError>> + Send + 'static,
-    {
-        self.inputs.roots = Some(Arc::new(move |()| {
-            let answer = handler();
-            Box::pin(async move { answer.await.map(InputResponse::from) })
-        }));
-        self.declare(|capabilities| capabilities.with_roots(true))
+    /// Begins to connect.
+    fn begin(self, to: Connector) -> Result<Arc<Guard>, ConnectError> {
+        let (wakeup, wake) = Wakeup::new();
+        let core = ClientCore::new(self.settings, to, WritePolicy::LeaveBatchesToDriver, wake);
+        Ok(Arc::new(Self::drive(core, self.inputs, wakeup)))
     }
 
-    /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
-    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no
-    /// sessions.
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be reached, or does not answer as it should.
+    /// Begins to make one call.
     #[cfg(feature = "http")]
-    pub async fn call_once<M: Method>(
+    fn begin_call<P: Serialize + ?Sized>(
         self,
         to: HttpTarget,
         version: ProtocolVersion,
-        params: &M::Params,
-    ) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
+        call: (&str, &P),
+        token: Token,
+    ) -> Result<Guard, Error> {
         let (wakeup, wake) = Wakeup::new();
-        let slot = Slot::of::<M>(None);
-        let manner = (Manners::LeaveCrowdsToDriver, wake);
-        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
-        R::spawn(drive::<R, _>(driven, wakeup));
-        // Dropping this future gives the call up.
-        let _guard = Guard(core);
-        poll_fn(|context| slot.poll(context)).await
+        let policy = (WritePolicy::LeaveBatchesToDriver, wake);
+        let core = ClientCore::for_one_call(self.settings, to, version, call, token, policy)?;
+        Ok(Self::drive(core, self.inputs, wakeup))
     }
 
-    /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be started, or there is no common protocol version.
-    pub async fn connect(self, to: impl Into<Connector>) -> Result<Client<R>, ConnectError> {
-        let (wakeup, wake) = Wakeup::new();
-        let core = ClientCore::new(self.settings, to.into(), Manners::LeaveCrowdsToDriver, wake);
-        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs: self.inputs, runtime: PhantomData });
+    fn drive(core: Arc<ClientCore>, inputs: InputHandlers<Answer>, wakeup: Arc<Wakeup>) -> Guard {
+        let driven = Arc::new(DrivenClient::<R> { core: core.clone(), inputs, runtime: PhantomData });
         R::spawn(drive::<R, _>(driven, wakeup));
-        // The guard exists from here on, so that dropping this future ends the attempt.
-        let guard = Arc::new(Guard(core.clone()));
-        let mut ready = core.wait_ready();
-        if let Err(reason) = poll_fn(|context| ready.poll(context)).await {
-            // A program may exit on this error, and then nobody would be there to end the child.
-            let mut closed = core.wait_closed();
-            poll_fn(|context| closed.poll(context)).await;
-            return Err(core.not_connected(reason));
-        }
-        drop(ready);
-        Ok(Client { core, guard, style: CallStyle::default(), runtime: PhantomData })
+        Guard { core }
     }
 }
+
+macro_rules! inputs {
+    ($($(#[$doc:meta])* $name:ident($($params:ident: $type:ty)?) -> $result:ty = $input:ident, $declared:expr;)+) => {
+        impl<R: Runtime> ClientBuilder<R> {
+            $($(#[$doc])*
+            #[must_use]
+            #[allow(unused_parens, reason = "what is given to none of them, or one, is written as one pattern")]
+            pub fn $name<F, A>(mut self, handler: F) -> Self
+            where
+                F: Fn($($type)?) -> A + Send + Sync + 'static,
+                A: Future<Output = Result<$result, RpcError>> + Send + 'static,
+            {
+                self.inputs.$input = Some(Arc::new(move |($($params)?)| {
+                    let answer = handler($($params)?);
+                    Box::pin(async move { answer.await.map(InputResponse::from) })
+                }));
+                self.declare($declared)
+            })+
+        }
+    };
+}
+for_each_input!(inputs);
 
 struct DrivenClient<R> {
     core: Arc<ClientCore>,
@@ -397,22 +244,16 @@ impl<R: Runtime> Turned for DrivenClient<R> {
         &self.core
     }
 
-    fn turn(self: &Arc<Self>) -> Turn {
-        let mut actions = Vec::new();
-        let interest = self.core.turn(&mut actions);
-        let acted = actions.len();
-        for action in actions {
-            let Some((reply, request)) = self.core.perform(action) else { continue };
-            let answering = Answering::new(self.core.clone(), reply);
-            let answer = self.inputs.for_request(*request);
-            // The handler is called by the task, so that it cannot hold up or end the driver.
-            R::spawn(async move {
-                answering.answer(match answer {
-                    Some(answer) => answer().await,
-                    None => Err(no_handler()),
-                });
+    fn perform(&self, action: ClientAction) {
+        let Some((reply, request)) = self.core.perform(action) else { return };
+        let answering = Answering::new(self.core.clone(), reply);
+        let answer = self.inputs.for_request(*request);
+        // The handler is called by the task, so that it cannot hold up or end the driver.
+        R::spawn(async move {
+            answering.answer(match answer {
+                Some(answer) => answer().await,
+                None => Err(no_handler()),
             });
-        }
-        Turn { interest, acted }
+        });
     }
 }

@@ -24,26 +24,93 @@ impl CallStyle {
         self.on_progress = Some(Arc::new(handler));
     }
 
-    /// Starts a call, which its canceller knows of for as long as the second of what it gives is kept.
+    /// Starts a call, which its canceller knows of for as long as what it gives is kept.
     pub(crate) fn start<C: Cancels + 'static>(
         &self,
         client: &Arc<C>,
         start: impl FnOnce() -> Result<CallId, SendError>,
-    ) -> Result<(CallId, Option<Cancellable>), Error> {
-        match &self.canceller {
-            None => Ok((start()?, None)),
+    ) -> Result<InFlight<C>, Error> {
+        let (call, cancellable) = match &self.canceller {
+            None => (start()?, None),
             Some(canceller) => {
                 let client: Weak<C> = Arc::downgrade(client);
-                canceller.start(client, start).map(|(call, cancellable)| (call, Some(cancellable)))
+                let (call, cancellable) = canceller.start(client, start)?;
+                (call, Some(cancellable))
             }
+        };
+        Ok(InFlight { client: client.clone(), call, done: false, _cancellable: cancellable })
+    }
+}
+
+/// Cancels a call that is dropped before it is done.
+pub(crate) struct InFlight<C: Cancels> {
+    pub(crate) client: Arc<C>,
+    call: CallId,
+    done: bool,
+    _cancellable: Option<Cancellable>,
+}
+
+impl<C: Cancels> InFlight<C> {
+    pub(crate) fn done(mut self) {
+        self.done = true;
+    }
+}
+
+impl<C: Cancels> Drop for InFlight<C> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.client.cancel(self.call, "the caller does not wait any more");
         }
     }
 }
 
 /// The parts of a builder that are the same for every adapter. They are no trait, which every program would have to import,
-/// and whose methods are not listed with those of the type.
+/// and whose methods are not listed with those of the type. What is given says whether its functions are `async`, and how what
+/// they wait for is waited for.
 macro_rules! client_settings {
-    () => {
+    ($client:ty, [$($async:ident)?] $($await:tt)*) => {
+        /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+        ///
+        /// # Errors
+        ///
+        /// When the server cannot be started, or there is no common protocol version.
+        pub $($async)? fn connect(self, to: impl Into<$crate::Connector>) -> Result<$client, $crate::ConnectError> {
+            // The guard exists from here on, so that whoever gives up ends the attempt.
+            let guard = self.begin(to.into())?;
+            let core = guard.core.clone();
+            let mut ready = core.wait_ready();
+            if let Err(reason) = guard.wait(|context| ready.poll(context))$($await)* {
+                // A program may exit on this error, and then nobody would be there to end the child.
+                let mut closed = core.wait_closed();
+                guard.wait(|context| closed.poll(context))$($await)*;
+                return Err(core.not_connected(reason));
+            }
+            Ok(<$client>::of(guard))
+        }
+
+        /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
+        /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no
+        /// sessions.
+        ///
+        /// # Errors
+        ///
+        /// When the server cannot be reached, or does not answer as it should.
+        #[cfg(feature = "http")]
+        pub $($async)? fn call_once<M: Method>(
+            self,
+            to: $crate::HttpTarget,
+            version: ProtocolVersion,
+            params: &M::Params,
+        ) -> Result<M::Output, $crate::Error>
+        where
+            M::Output: Send + 'static,
+        {
+            let slot = Slot::of::<M>(None);
+            // Dropped with the future, it gives the call up.
+            let guard = self.begin_call(to, version, (M::NAME, params), slot.clone())?;
+            guard.wait(|context| slot.poll(context))$($await)*
+        }
+
         /// How long a call waits while nothing is heard of it: progress restarts it. Zero sets no such limit, and the
         /// total one holds. The default is 30 seconds.
         #[must_use]
@@ -148,7 +215,112 @@ pub(crate) use client_settings;
 
 /// The parts of a handle that are the same for every adapter. No trait, as above.
 macro_rules! client_handle {
-    () => {
+    ($subscription:ty, [$($async:ident)?] $($await:tt)*) => {
+        /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+        ///
+        /// # Errors
+        ///
+        /// When the server cannot be started, or there is no common protocol version.
+        pub $($async)? fn connect(to: impl Into<$crate::Connector>) -> Result<Self, $crate::ConnectError> {
+            Self::builder("windlass", env!("CARGO_PKG_VERSION")).connect(to)$($await)*
+        }
+
+        /// Calls a tool with arguments that serialise as an object.
+        pub $($async)? fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, $crate::Error> {
+            self.make::<CallTool, _>(&ToolCall { name, arguments: &arguments })$($await)*
+        }
+
+        /// Makes any typed call.
+        pub $($async)? fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, $crate::Error>
+        where
+            M::Output: Send + 'static,
+        {
+            self.make::<M, _>(params)$($await)*
+        }
+
+        /// Makes a call of a method with parameters that are written as its own would be.
+        $($async)? fn make<M: Method, P: Serialize>(&self, params: &P) -> Result<M::Output, $crate::Error>
+        where
+            M::Output: Send + 'static,
+        {
+            let slot = Slot::of::<M>(self.style.on_progress.clone());
+            self.outcome(M::NAME, params, &self.style.options, slot)$($await)*
+        }
+
+        /// Makes a call that has no type here, such as one of an extension.
+        pub $($async)? fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<windlass::Json, $crate::Error> {
+            let slot = Slot::raw(self.style.on_progress.clone());
+            self.outcome(method, params, &self.style.options, slot)$($await)*
+        }
+
+        /// Lists one page, and tells how many bytes it had.
+        $($async)? fn page<M: Method>(
+            &self,
+            params: &M::Params,
+            options: &windlass::client::CallOptions,
+        ) -> Result<(M::Output, usize), $crate::Error>
+        where
+            M::Output: Send + 'static,
+        {
+            self.outcome(M::NAME, params, options, Slot::page_of::<M>(self.style.on_progress.clone()))$($await)*
+        }
+
+        $($async)? fn outcome<P: Serialize + ?Sized, O: Send + 'static>(
+            &self,
+            method: &str,
+            params: &P,
+            options: &windlass::client::CallOptions,
+            slot: std::sync::Arc<Slot<O>>,
+        ) -> Result<O, $crate::Error> {
+            let start = || self.core.start(method, params, options, slot.clone());
+            let in_flight = self.style.start(&self.guard, start)?;
+            let outcome = self.guard.wait(|context| slot.poll(context))$($await)*;
+            in_flight.done();
+            outcome
+        }
+
+        /// Subscribes to changes, in either era. The subscription ends when it is dropped.
+        pub $($async)? fn listen(&self, filter: SubscriptionFilter) -> Result<$subscription, $crate::Error> {
+            let feed = $crate::handles::client::feed::Feed::new();
+            let start = || self.core.listen(filter, &self.style.options, feed.clone());
+            let in_flight = self.style.start(&self.guard, start)?;
+            let honoured = self.guard.wait(|context| feed.poll_begun(context))$($await)*?;
+            Ok(Subscription { feed, honoured, in_flight })
+        }
+
+        /// Tells a legacy server that the roots have changed.
+        pub $($async)? fn notify_roots_changed(&self) -> Result<(), $crate::Error> {
+            self.notify::<RootsListChanged>(&EmptyParams::default())$($await)*
+        }
+
+        /// Tells the server something.
+        pub $($async)? fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), $crate::Error> {
+            self.notify_raw(N::NAME, params)$($await)*
+        }
+
+        /// The same for a notification that has no type here: one of an extension, or of your own.
+        pub $($async)? fn notify_raw<P: Serialize + ?Sized>(
+            &self,
+            method: &str,
+            params: &P,
+        ) -> Result<(), $crate::Error> {
+            self.core.notify(method, params)?;
+            self.guard.see_to_it();
+            Ok(())
+        }
+
+        /// Closes the connection, and returns when a child is gone.
+        pub $($async)? fn close(self) -> windlass::CloseReason {
+            self.core.close();
+            self.wait_closed()$($await)*
+        }
+
+        /// Waits until the connection is over, for whatever reason.
+        pub $($async)? fn wait_closed(&self) -> windlass::CloseReason {
+            let mut closed = self.core.wait_closed();
+            self.guard.wait(|context| closed.poll(context))$($await)*
+        }
+
         /// The same connection, with calls made through this handle waiting this long while nothing is heard of them:
         /// progress restarts it. Zero sets no such limit, and the total one holds.
         #[must_use]
@@ -229,6 +401,25 @@ macro_rules! subscription_handle {
     };
 }
 pub(crate) use subscription_handle;
+
+/// Hands the list of what a server may ask of a client to another macro. For each: the builder's function, what its handler
+/// is given and gives, which of the [`InputHandlers`](super::InputHandlers) it is, and the capabilities that it declares.
+macro_rules! for_each_input {
+    ($callback:ident) => {
+        $callback! {
+            /// Answers the server's questions to the user, by forms.
+            on_elicit(params: ElicitParams) -> ElicitResult = elicit, ClientCapabilities::with_form_elicitation;
+            /// Answers the server's questions to the user, by forms and by pages to visit.
+            on_elicit_with_urls(params: ElicitParams) -> ElicitResult = elicit,
+                |capabilities| capabilities.with_form_elicitation().with_url_elicitation();
+            /// Answers the server's questions to the model.
+            on_sample(params: CreateMessageParams) -> CreateMessageResult = sample, ClientCapabilities::with_sampling;
+            /// Tells the server which roots there are.
+            on_roots() -> ListRootsResult = roots, |capabilities| capabilities.with_roots(true);
+        }
+    };
+}
+pub(crate) use for_each_input;
 
 /// Follows all pages of a listing. No function: it waits in the way of its handle, and entries have a name in each method.
 macro_rules! all_pages {

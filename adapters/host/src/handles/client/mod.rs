@@ -39,7 +39,7 @@ use windlass::{ConnId, HttpFailure};
 #[cfg(feature = "http")]
 use crate::drive::Reading;
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::shared::{self, Driven, HasHub, Shared, WritePolicy};
 use crate::drive::{Hub, Program};
 use crate::handles::call_back;
 #[cfg(feature = "http")]
@@ -57,7 +57,9 @@ mod feed;
 mod handle;
 pub(crate) mod sync;
 
-pub(crate) use handle::{CallResult, CallStyle, all_pages, client_handle, client_settings, subscription_handle};
+pub(crate) use handle::{
+    CallResult, CallStyle, InFlight, all_pages, client_handle, client_settings, for_each_input, subscription_handle,
+};
 
 /// The machine of a client.
 pub(crate) type Machine = AnyClient<Token>;
@@ -107,7 +109,7 @@ impl Callbacks {
     /// Has a client over HTTP behave as they want.
     fn prepare(&self, target: &mut HttpTarget) {
         target.config.answers_challenges = self.on_challenge.is_some();
-        // Without one, tries to reach the server again are not spread, which harms only a crowd.
+        // Without one, tries to reach the server again are not spread, which harms only where clients are many.
         target.config.seed = target.config.seed.take().or_else(|| crate::seed().ok());
     }
 }
@@ -201,7 +203,7 @@ impl ClientCore {
     pub(crate) fn new(
         settings: ClientSettings,
         connector: Connector,
-        manners: Manners,
+        write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
         let ClientSettings { config, callbacks, grace, closer } = settings;
@@ -215,7 +217,7 @@ impl ClientCore {
             }
             stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
         };
-        Self::on(hub, (callbacks, page_limits, closer), manners, wake)
+        Self::on(hub, (callbacks, page_limits, closer), write_policy, wake)
     }
 
     /// A client for one call, without a handshake before it.
@@ -226,7 +228,7 @@ impl ClientCore {
         version: windlass::model::ProtocolVersion,
         call: (&str, &P),
         token: Token,
-        (manners, wake): (Manners, Arc<dyn Fn() + Send + Sync>),
+        (write_policy, wake): (WritePolicy, Arc<dyn Fn() + Send + Sync>),
     ) -> Result<Arc<Self>, SendError> {
         let ClientSettings { config, callbacks, grace, closer } = settings;
         let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
@@ -234,16 +236,16 @@ impl ClientCore {
         let call = (call.0, call.1, &CallOptions::new());
         let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
         let hub = Hub::over_http(machine, target, clock, grace, &wake);
-        Ok(Self::on(hub, (callbacks, page_limits, closer), manners, wake))
+        Ok(Self::on(hub, (callbacks, page_limits, closer), write_policy, wake))
     }
 
     fn on(
         hub: Hub<Machine>,
         (callbacks, page_limits, closer): (Callbacks, PageLimits, Closer),
-        manners: Manners,
+        write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let shared = Shared::new(hub, manners);
+        let shared = Shared::new(hub, write_policy);
         let (peer, closure) = (Mutex::default(), Closure::default());
         let core = Arc::new(Self { shared, wake, peer, closure, callbacks, page_limits });
         closer.attach(&core);
@@ -336,22 +338,22 @@ impl ClientCore {
     /// is gone.
     pub(crate) fn leave(&self) {
         self.close();
-        let (ending, grace) = {
+        let (shutdown, grace) = {
             let hub = &self.shared().hub;
-            (hub.ending(), hub.grace())
+            (hub.shutdown(), hub.grace())
         };
-        leaving::wait_at_end_of_thread(&ending, grace);
+        leaving::wait_at_end_of_thread(&shutdown, grace);
     }
 
     /// Ends a child by force, and waits until it is gone.
     pub(crate) fn kill(&self) {
-        let ending = {
+        let shutdown = {
             let mut shared = self.shared();
             shared.hub.kill();
-            shared.hub.ending()
+            shared.hub.shutdown()
         };
         (self.wake)();
-        ending.hurry();
+        shutdown.hurry();
     }
 
     pub(crate) fn counters(&self) -> windlass::Counters {
@@ -373,7 +375,7 @@ impl ClientCore {
 
     /// Waits until everything about the connection is over.
     pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
-        self.closure.wait(self.shared().hub.ending())
+        self.closure.wait(self.shared().hub.shutdown())
     }
 
     pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
@@ -411,8 +413,8 @@ impl HasHub for ClientCore {
     }
 
     #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        self.shared().read_wire(conn)
+    fn read_connection(&self, conn: ConnId) -> Reading {
+        self.shared().read_connection(conn)
     }
 }
 

@@ -10,22 +10,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 #[cfg(feature = "http")]
 use windlass::SendError;
-use windlass::client::{CallId, CallOptions, InputResponse, ServerNotification};
+use windlass::client::{CallId, InputResponse, ServerNotification};
 use windlass::model::*;
 use windlass::{CloseReason, ConnError, ConnErrorKind, Json, RpcError};
 
 use crate::drive::endpoint::Connector;
-use crate::drive::shared::{Driven, Manners, Turn, Turned};
+use crate::drive::shared::{Turned, WritePolicy};
 use crate::drive::sync::Drive;
 use crate::drive::sync::engine::Engine;
-use crate::drive::sync::pool::{HANDLER_THREADS, Pool};
-use crate::handles::canceller::{Cancellable, Cancels};
+use crate::drive::sync::thread_pool::{HANDLER_THREADS, ThreadPool};
+use crate::handles::canceller::Cancels;
 use crate::handles::client::feed::Feed;
 use crate::handles::client::{
-    Answering, CallStyle, ClientCore, ClientSettings, InputHandlers, all_pages, client_handle, client_settings,
-    no_handler, params_of, subscription_handle,
+    Answering, CallStyle, ClientAction, ClientCore, ClientSettings, InFlight, InputHandlers, all_pages, client_handle,
+    client_settings, for_each_input, no_handler, params_of, subscription_handle,
 };
 use crate::handles::completion::Slot;
+#[cfg(feature = "http")]
+use crate::handles::completion::Token;
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::{ConnectError, Error};
@@ -51,17 +53,34 @@ struct Guard<D: Drive> {
     engine: Arc<Engine<D, DrivenClient>>,
 }
 
+impl<D: Drive> Guard<D> {
+    fn new(core: Arc<ClientCore>, inputs: InputHandlers<Answer>, drive: D, handler_threads: usize) -> Self {
+        let pool = ThreadPool::new(handler_threads);
+        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs, pool }));
+        Self { core, engine }
+    }
+
+    fn wait<V>(&self, poll: impl FnMut(&mut Context<'_>) -> Poll<V>) -> V {
+        self.engine.wait(poll)
+    }
+
+    /// Sees to what was changed, if nobody else does.
+    fn see_to_it(&self) {
+        self.engine.turn_if_free();
+    }
+}
+
 impl<D: Drive> Drop for Guard<D> {
     fn drop(&mut self) {
         self.core.leave();
-        self.engine.turn_if_free();
+        self.see_to_it();
     }
 }
 
 impl<D: Drive> Cancels for Guard<D> {
     fn cancel(&self, call: CallId, reason: &str) {
         self.core.cancel(call, reason);
-        self.engine.turn_if_free();
+        self.see_to_it();
     }
 }
 
@@ -78,13 +97,8 @@ impl<D: Drive> Clone for Client<D> {
 }
 
 impl<D: Drive> Client<D> {
-    /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be started, or there is no common protocol version.
-    pub fn connect(to: impl Into<Connector>) -> Result<Self, ConnectError> {
-        Self::builder("windlass", env!("CARGO_PKG_VERSION")).connect(to)
+    fn of(guard: Arc<Guard<D>>) -> Self {
+        Self { core: guard.core.clone(), guard, style: CallStyle::default() }
     }
 
     /// A client that introduces itself by this name and version, to be set up further.
@@ -97,83 +111,7 @@ impl<D: Drive> Client<D> {
         }
     }
 
-    client_handle!();
-
-    /// Calls a tool with arguments that serialise as an object.
-    pub fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
-        self.make::<CallTool, _>(&ToolCall { name, arguments: &arguments })
-    }
-
-    /// Makes any typed call.
-    pub fn call<M: Method>(&self, params: &M::Params) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.make::<M, _>(params)
-    }
-
-    /// Makes a call of a method with parameters that are written as its own would be.
-    fn make<M: Method, P: Serialize>(&self, params: &P) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.outcome(M::NAME, params, &self.style.options, Slot::of::<M>(self.style.on_progress.clone()))
-    }
-
-    /// Makes a call that has no type here, such as one of an extension.
-    pub fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Json, Error> {
-        self.outcome(method, params, &self.style.options, Slot::raw(self.style.on_progress.clone()))
-    }
-
-    /// Lists one page, and tells how many bytes it had.
-    fn page<M: Method>(&self, params: &M::Params, options: &CallOptions) -> Result<(M::Output, usize), Error>
-    where
-        M::Output: Send + 'static,
-    {
-        self.outcome(M::NAME, params, options, Slot::page_of::<M>(self.style.on_progress.clone()))
-    }
-
-    fn engine(&self) -> &Engine<D, DrivenClient> {
-        &self.guard.engine
-    }
-
-    fn outcome<P: Serialize + ?Sized, O: Send + 'static>(
-        &self,
-        method: &str,
-        params: &P,
-        options: &CallOptions,
-        slot: Arc<Slot<O>>,
-    ) -> Result<O, Error> {
-        let start = || self.core.start(method, params, options, slot.clone());
-        let _started = self.style.start(&self.guard, start)?;
-        self.engine().wait(|context| slot.poll(context))
-    }
-
-    /// Subscribes to changes, in either era. The subscription ends when it is dropped.
-    pub fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription<D>, Error> {
-        let feed = Feed::new();
-        let (call, cancellable) =
-            self.style.start(&self.guard, || self.core.listen(filter, &self.style.options, feed.clone()))?;
-        let honoured = self.engine().wait(|context| feed.poll_begun(context))?;
-        Ok(Subscription { feed, honoured, call, _cancellable: cancellable, guard: self.guard.clone() })
-    }
-
-    /// Tells a legacy server that the roots have changed.
-    pub fn notify_roots_changed(&self) -> Result<(), Error> {
-        self.notify::<RootsListChanged>(&EmptyParams::default())
-    }
-
-    /// Tells the server something.
-    pub fn notify<N: Notice>(&self, params: &N::Params) -> Result<(), Error> {
-        self.notify_raw(N::NAME, params)
-    }
-
-    /// The same for a notification that has no type here: one of an extension, or of your own.
-    pub fn notify_raw<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), Error> {
-        self.core.notify(method, params)?;
-        self.engine().turn_if_free();
-        Ok(())
-    }
+    client_handle!(Subscription<D>, []);
 
     /// Drives the connection for as long as this, so that the server's notifications and requests are heard while no
     /// call is made. Adapters with a thread of their own do that all the time.
@@ -185,19 +123,7 @@ impl<D: Drive> Client<D> {
             true => Poll::Ready(()),
             false => Poll::Pending,
         };
-        self.engine().wait_until(over, until);
-    }
-
-    /// Closes the connection, and returns when a child is gone.
-    pub fn close(self) -> CloseReason {
-        self.core.close();
-        self.wait_closed()
-    }
-
-    /// Waits until the connection is over, for whatever reason.
-    pub fn wait_closed(&self) -> CloseReason {
-        let mut closed = self.core.wait_closed();
-        self.engine().wait(|context| closed.poll(context))
+        self.guard.engine.wait_until(over, until);
     }
 }
 
@@ -205,9 +131,7 @@ impl<D: Drive> Client<D> {
 pub struct Subscription<D: Drive> {
     feed: Arc<Feed>,
     honoured: SubscriptionFilter,
-    call: CallId,
-    _cancellable: Option<Cancellable>,
-    guard: Arc<Guard<D>>,
+    in_flight: InFlight<Guard<D>>,
 }
 
 impl<D: Drive> Subscription<D> {
@@ -217,7 +141,7 @@ impl<D: Drive> Subscription<D> {
     pub fn try_next(&mut self) -> Option<ServerNotification> {
         let kept = self.feed.take();
         kept.or_else(|| {
-            self.guard.engine.read_if_free();
+            self.in_flight.client.engine.read_if_free();
             self.feed.take()
         })
     }
@@ -231,7 +155,7 @@ impl<D: Drive> Subscription<D> {
             Poll::Pending if is_past() => Poll::Ready(None),
             next => next,
         };
-        let next = self.guard.engine.wait_until(next, until);
+        let next = self.in_flight.client.engine.wait_until(next, until);
         // One that waits for no time at all looks, too.
         next.or_else(|| self.try_next())
     }
@@ -242,13 +166,7 @@ impl<D: Drive> Iterator for Subscription<D> {
 
     /// Waits for the next change; `None` when the subscription is over, and [`ended`](Subscription::ended) says why.
     fn next(&mut self) -> Option<ServerNotification> {
-        self.guard.engine.wait(|context| self.feed.poll_next(context))
-    }
-}
-
-impl<D: Drive> Drop for Subscription<D> {
-    fn drop(&mut self) {
-        self.guard.cancel(self.call, "the subscriber does not listen any more");
+        self.in_flight.client.engine.wait(|context| self.feed.poll_next(context))
     }
 }
 
@@ -285,7 +203,7 @@ pub struct ClientBuilder<D: Drive> {
 }
 
 impl<D: Drive> ClientBuilder<D> {
-    client_settings!();
+    client_settings!(Client<D>, []);
 
     /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. The
     /// default is 512, the least is 1.
@@ -293,35 +211,6 @@ impl<D: Drive> ClientBuilder<D> {
     pub fn handler_threads(mut self, most: usize) -> Self {
         self.handler_threads = most.max(1);
         self
-    }
-
-    /// Answers the server's questions to the user, by forms. Handlers run on threads of their own.
-    #[must_use]
-    pub fn on_elicit<F>(mut self, handler: F) -> Self
-    where
-        F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
-    {
-        self.inputs.elicit = Some(Arc::new(move |params| handler(params).map(InputResponse::from)));
-        self.declare(ClientCapabilities::with_form_elicitation)
-    }
-
-    /// Answers the server's questions to the user, by forms and by pages to visit.
-    #[must_use]
-    pub fn on_elicit_with_urls<F>(self, handler: F) -> Self
-    where
-        F: Fn(ElicitParams) -> Result<ElicitResult, RpcError> + Send + Sync + 'static,
-    {
-        self.on_elicit(handler).declare(ClientCapabilities::with_url_elicitation)
-    }
-
-    /// Answers the server's questions to the model.
-    #[must_use]
-    pub fn on_sample<F>(mut self, handler: F) -> Self
-    where
-        F: Fn(CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send + Sync + 'static,
-    {
-        self.inputs.sample = Some(Arc::new(move |params| handler(params).map(InputResponse::from)));
-        self.declare(ClientCapabilities::with_sampling)
     }
 
     /// Answers a request of a legacy server's that the specification does not have.
@@ -339,71 +228,53 @@ impl<D: Drive> ClientBuilder<D> {
         self
     }
 
-    /// Tells the server which roots there are.
-    #[must_use]
-    pub fn on_roots<F>(mut self, handler: F) -> Self
-    where
-        F: Fn() -> Result<ListRootsResult, RpcError> + Send + Sync + 'static,
-    {
-        self.inputs.roots = Some(Arc::new(move |()| handler().map(InputResponse::from)));
-        self.declare(|capabilities| capabilities.with_roots(true))
-    }
-
-    /// Makes one call over HTTP to a server that is known to speak `version`: one request, one answer, no handshake
-    /// before it and no session. Modern servers are made for this; a legacy one can be called so if it keeps no
-    /// sessions.
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be reached, or does not answer as it should.
-    #[cfg(feature = "http")]
-    pub fn call_once<M: Method>(
-        self,
-        to: HttpTarget,
-        version: ProtocolVersion,
-        params: &M::Params,
-    ) -> Result<M::Output, Error>
-    where
-        M::Output: Send + 'static,
-    {
-        let drive = D::new().map_err(|_| SendError::Full)?;
-        let slot = Slot::of::<M>(None);
-        let manner = (Manners::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
-        let core = ClientCore::for_one_call(self.settings, to, version, (M::NAME, params), slot.clone(), manner)?;
-        let pool = Pool::new(self.handler_threads);
-        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
-        let guard = Guard { core, engine };
-        guard.engine.wait(|context| slot.poll(context))
-    }
-
-    /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be started, or there is no common protocol version.
-    pub fn connect(self, to: impl Into<Connector>) -> Result<Client<D>, ConnectError> {
+    /// Begins to connect.
+    fn begin(self, to: Connector) -> Result<Arc<Guard<D>>, ConnectError> {
         let drive = D::new().map_err(|error| not_opened(&error))?;
         let wake = Arc::new(drive.waker());
-        let core = ClientCore::new(self.settings, to.into(), Manners::WriteUnlessDriverWorks, wake);
-        let pool = Pool::new(self.handler_threads);
-        let engine = Engine::new(drive, Arc::new(DrivenClient { core: core.clone(), inputs: self.inputs, pool }));
+        let core = ClientCore::new(self.settings, to, WritePolicy::WriteUnlessDriverWorks, wake);
+        let guard = Guard::new(core, self.inputs, drive, self.handler_threads);
         if D::OWN_THREAD {
-            let engine = engine.clone();
+            let engine = guard.engine.clone();
             let thread = thread::Builder::new().name("windlass-client".into());
             thread.spawn(move || engine.keep()).map_err(|error| not_opened(&error))?;
         }
-        let guard = Arc::new(Guard { core: core.clone(), engine });
-        let mut ready = core.wait_ready();
-        if let Err(reason) = guard.engine.wait(|context| ready.poll(context)) {
-            // A program may exit on this error, and then nobody would be there to end the child.
-            let mut closed = core.wait_closed();
-            guard.engine.wait(|context| closed.poll(context));
-            return Err(core.not_connected(reason));
-        }
-        drop(ready);
-        Ok(Client { core, guard, style: CallStyle::default() })
+        Ok(Arc::new(guard))
+    }
+
+    /// Begins to make one call.
+    #[cfg(feature = "http")]
+    fn begin_call<P: Serialize + ?Sized>(
+        self,
+        to: HttpTarget,
+        version: ProtocolVersion,
+        call: (&str, &P),
+        token: Token,
+    ) -> Result<Guard<D>, Error> {
+        let drive = D::new().map_err(|_| SendError::Full)?;
+        let policy = (WritePolicy::WriteUnlessDriverWorks, Arc::new(drive.waker()) as _);
+        let core = ClientCore::for_one_call(self.settings, to, version, call, token, policy)?;
+        Ok(Guard::new(core, self.inputs, drive, self.handler_threads))
     }
 }
+
+macro_rules! inputs {
+    ($($(#[$doc:meta])* $name:ident($($params:ident: $type:ty)?) -> $result:ty = $input:ident, $declared:expr;)+) => {
+        impl<D: Drive> ClientBuilder<D> {
+            $($(#[$doc])*
+            #[must_use]
+            #[allow(unused_parens, reason = "what is given to none of them, or one, is written as one pattern")]
+            pub fn $name<F>(mut self, handler: F) -> Self
+            where
+                F: Fn($($type)?) -> Result<$result, RpcError> + Send + Sync + 'static,
+            {
+                self.inputs.$input = Some(Arc::new(move |($($params)?)| handler($($params)?).map(InputResponse::from)));
+                self.declare($declared)
+            })+
+        }
+    };
+}
+for_each_input!(inputs);
 
 fn not_opened(error: &io::Error) -> ConnectError {
     let error = ConnError::new(ConnErrorKind::NotOpened, error.to_string());
@@ -413,7 +284,7 @@ fn not_opened(error: &io::Error) -> ConnectError {
 struct DrivenClient {
     core: Arc<ClientCore>,
     inputs: InputHandlers<Answer>,
-    pool: Pool,
+    pool: ThreadPool,
 }
 
 impl Turned for DrivenClient {
@@ -423,16 +294,10 @@ impl Turned for DrivenClient {
         &self.core
     }
 
-    fn turn(self: &Arc<Self>) -> Turn {
-        let mut actions = Vec::new();
-        let interest = self.core.turn(&mut actions);
-        let acted = actions.len();
-        for action in actions {
-            let Some((reply, request)) = self.core.perform(action) else { continue };
-            let answering = Answering::new(self.core.clone(), reply);
-            let answer = self.inputs.for_request(*request);
-            self.pool.run(move || answering.answer(answer.map_or_else(|| Err(no_handler()), |answer| answer())));
-        }
-        Turn { interest, acted }
+    fn perform(&self, action: ClientAction) {
+        let Some((reply, request)) = self.core.perform(action) else { return };
+        let answering = Answering::new(self.core.clone(), reply);
+        let answer = self.inputs.for_request(*request);
+        self.pool.run(move || answering.answer(answer.map_or_else(|| Err(no_handler()), |answer| answer())));
     }
 }

@@ -4,49 +4,53 @@
 //! |---|---|
 //! | `context` | [`Context`](crate::Context): what a handler works with |
 //! | `handler` | what is registered, and what comes of it |
+//! | `handle` | what the handles and builders have in common |
 //! | `asynchronous` | the handle for futures: a task for each handler |
 //! | `sync` | the handle for threads |
-//! | `crew` | its threads: one reads and runs what is quick |
-//! | `habits` | which handlers are quick |
+//! | `worker_pool` | its threads: one reads and runs what is quick |
+//! | `run_times` | which handlers are quick |
 //! | `serve_error` | why a server stopped |
 
 pub(crate) mod asynchronous;
 pub(crate) mod context;
-mod crew;
-mod habits;
+mod handle;
 mod handler;
+mod run_times;
 pub(crate) mod serve_error;
 pub(crate) mod sync;
+mod worker_pool;
 
 use std::collections::BTreeMap;
+#[cfg(feature = "http")]
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-#[cfg(feature = "http")]
-use windlass::ConnId;
 use windlass::link::AnyServer;
 #[cfg(feature = "http")]
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::link::stdio::StdioServer;
 use windlass::model::{Implementation, LoggingMessageParams};
 use windlass::server::{CallId, CallOptions, Invocation, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
+#[cfg(feature = "http")]
+use windlass::{ConnId, Instant};
 use windlass::{RequestKey, SendError};
 
 #[cfg(feature = "http")]
 use crate::drive::Reading;
 use crate::drive::endpoint::Endpoint;
-use crate::drive::shared::{self, Driven, HasHub, Manners, Shared};
+use crate::drive::shared::{self, Driven, HasHub, Shared, WritePolicy};
 use crate::drive::{Hub, Program};
 use crate::handles::call_back;
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
 #[cfg(feature = "http")]
-use crate::net::Wire;
-#[cfg(feature = "http")]
-use crate::wait::Ending;
+use crate::wait::Shutdown;
 use crate::wait::{Closure, WaitClosed};
 use crate::{Clock, Grace, seed};
+
+pub(crate) use handle::{for_each_registration, server_handle, server_settings};
 
 /// The machine of a server.
 pub(crate) type Machine = AnyServer<Token, Handler>;
@@ -94,7 +98,7 @@ pub(crate) enum Clients {
 /// Something to do once the machine is free.
 pub(crate) enum ServerAction {
     /// Run a handler.
-    Invoke(ReplyTo, Handler, Arc<Invocation>, Arc<Cancellation>),
+    Invoke(Job),
     /// Wake whoever waits for a call of the server's own.
     Finish(Token),
     /// Tell a handler that it is not needed any more.
@@ -110,11 +114,28 @@ pub(crate) struct Notification {
     params: Option<windlass::Json>,
 }
 
-impl Notification {
-    /// Tells the program. One that panics does not end the server.
-    pub(crate) fn tell(self) {
-        call_back(|| (self.handler)(&self.method, self.params));
+impl ServerAction {
+    /// Does it, or gives back what is to be handled.
+    pub(crate) fn perform(self) -> Option<Job> {
+        match self {
+            Self::Invoke(job) => return Some(job),
+            Self::Finish(token) => token.finish(),
+            Self::Cancel(cancellation) => cancellation.cancel(),
+            Self::Notification(notification) => {
+                let Notification { handler, method, params } = *notification;
+                call_back(|| handler(&method, params));
+            }
+        }
+        None
     }
+}
+
+/// A request to be handled.
+pub(crate) struct Job {
+    reply: ReplyTo,
+    handler: Handler,
+    invocation: Arc<Invocation>,
+    cancellation: Arc<Cancellation>,
 }
 
 /// What a server's driver, handlers and handles share.
@@ -131,7 +152,7 @@ impl ServerCore {
     pub(crate) fn new(
         settings: ServerSettings,
         clients: Clients,
-        manners: Manners,
+        write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
         let ServerSettings { mut config, registry, on_notification, .. } = settings;
@@ -148,7 +169,7 @@ impl ServerCore {
                 Hub::serving_http(machine.into(), clock, wake.clone())
             }
         };
-        let shared = Shared::new(hub, manners);
+        let shared = Shared::new(hub, write_policy);
         let (running, closure) = (Mutex::default(), Closure::default());
         Ok(Arc::new(Self { shared, running, closure, wake, on_notification }))
     }
@@ -170,7 +191,7 @@ impl ServerCore {
 
     /// Waits until everything about the connection is over.
     pub(crate) fn wait_closed(&self) -> WaitClosed<'_> {
-        self.closure.wait(self.shared().hub.ending())
+        self.closure.wait(self.shared().hub.shutdown())
     }
 
     /// Begins to close the server. Its driver has to know: nobody else can let go of what it listens on.
@@ -181,8 +202,8 @@ impl ServerCore {
 
     /// The end of everything that the server has opened.
     #[cfg(feature = "http")]
-    pub(crate) fn ending(&self) -> Arc<Ending> {
-        self.shared().hub.ending()
+    pub(crate) fn shutdown(&self) -> Arc<Shutdown> {
+        self.shared().hub.shutdown()
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
@@ -198,17 +219,13 @@ impl HasHub for ServerCore {
     }
 
     #[cfg(feature = "http")]
-    fn read_wire(&self, conn: ConnId) -> Reading {
-        self.shared().read_wire(conn)
+    fn read_connection(&self, conn: ConnId) -> Reading {
+        self.shared().read_connection(conn)
     }
 
     #[cfg(feature = "http")]
-    fn accept(&self, wire: Wire) {
-        let mut shared = self.shared();
-        let now = shared.hub.now();
-        if let (Some(conn), Some(wires)) = (shared.hub.machine.accept_from(wire.client(), now), &mut shared.hub.wires) {
-            wires.insert(conn, wire);
-        }
+    fn accepted(&self, machine: &mut Machine, client: Option<IpAddr>, now: Instant) -> Option<ConnId> {
+        machine.accept_from(client, now)
     }
 }
 
@@ -230,14 +247,7 @@ impl Driven for ServerCore {
         shared.hub.machine.abandon(why.clone(), now);
         shared.abandon(&why, self, &mut actions);
         drop(shared);
-        for action in actions {
-            match action {
-                ServerAction::Finish(token) => token.finish(),
-                ServerAction::Cancel(cancellation) => cancellation.cancel(),
-                ServerAction::Notification(notification) => notification.tell(),
-                ServerAction::Invoke(..) => {}
-            }
-        }
+        actions.into_iter().for_each(|action| drop(action.perform()));
     }
 }
 
@@ -249,7 +259,7 @@ impl Program<Machine> for ServerCore {
             ServerEvent::Invoke { reply, handler, invocation } => {
                 let cancellation = Arc::new(Cancellation::default());
                 self.running().insert(reply.key(), cancellation.clone());
-                actions.push(ServerAction::Invoke(reply, handler, invocation, cancellation));
+                actions.push(ServerAction::Invoke(Job { reply, handler, invocation, cancellation }));
             }
             ServerEvent::Cancelled(key) => {
                 if let Some(cancellation) = self.running().remove(&key) {
@@ -330,169 +340,6 @@ impl Link for ServerCore {
         let _ = key;
     }
 }
-
-/// The parts of a server's builder that are the same for every adapter. They are no trait, which every program would have to
-/// import, and whose methods are not listed with those of the type.
-macro_rules! server_settings {
-    () => {
-        /// Tells clients how the server wants to be used, for the model to read.
-        #[must_use]
-        pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-            self.settings.config.instructions = Some(instructions.into());
-            self
-        }
-
-        /// Tells `observer` of what happens on the connection: see [`Observer`](windlass::Observer).
-        #[must_use]
-        pub fn observer(mut self, observer: std::sync::Arc<impl windlass::Observer + 'static>) -> Self {
-            self.settings.config.observer = observer.into();
-            self
-        }
-
-        /// Hears of clients' notifications that mean nothing to the engine: of their roots, of an extension, of your own.
-        /// Called where the connection is driven: do not block in it.
-        #[must_use]
-        pub fn on_notification(
-            mut self,
-            handler: impl Fn(&str, Option<windlass::Json>) + Send + Sync + 'static,
-        ) -> Self {
-            self.settings.on_notification = Some(std::sync::Arc::new(handler));
-            self
-        }
-
-        /// How to behave towards clients over HTTP: the path, who may call, how long to wait. It is suitable for the
-        /// address that is listened on unless this is called.
-        #[cfg(feature = "http")]
-        #[must_use]
-        pub fn http(mut self, config: windlass::link::http::HttpServerConfig) -> Self {
-            self.settings.http = Some(config);
-            self
-        }
-
-        /// Declares that the server has an extension, with its settings, to clients of 2025-11-25 and later. What belongs to
-        /// it is served by [`method`](Self::method).
-        ///
-        /// # Errors
-        ///
-        /// When the identifier is not written as the specification asks, `com.example/name`, or the settings are no
-        /// object.
-        pub fn extension(
-            mut self,
-            identifier: &str,
-            settings: impl Into<windlass::Json>,
-        ) -> Result<Self, windlass::server::InvalidDeclaration> {
-            self.settings.config.declare_extension(identifier, settings.into())?;
-            Ok(self)
-        }
-
-        /// Declares an ability that is in no specification, with its settings.
-        ///
-        /// # Errors
-        ///
-        /// When the settings are no object.
-        pub fn experimental(
-            mut self,
-            name: &str,
-            settings: impl Into<windlass::Json>,
-        ) -> Result<Self, windlass::server::InvalidDeclaration> {
-            self.settings.config.declare_experimental(name, settings.into())?;
-            Ok(self)
-        }
-
-        /// Changes anything else about the server: page size, caching, limits.
-        #[must_use]
-        pub fn configure(mut self, change: impl FnOnce(&mut windlass::server::ServerConfig)) -> Self {
-            change(&mut self.settings.config);
-            self
-        }
-    };
-}
-pub(crate) use server_settings;
-
-/// The handle of a running server, the same for every adapter. No trait, as above.
-macro_rules! server_handle {
-    () => {
-        /// How many legacy sessions there are over HTTP.
-        #[cfg(feature = "http")]
-        pub fn sessions(&self) -> usize {
-            match &self.core.shared().hub.machine {
-                windlass::link::AnyServer::Stdio(_) => 0,
-                windlass::link::AnyServer::Http(machine) => machine.sessions(),
-            }
-        }
-
-        /// Removes a tool; false if there is none of that name. Clients are told.
-        pub fn remove_tool(&self, name: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_tool(name))
-        }
-
-        /// Removes a resource; false if there is none at that URI. Clients are told.
-        pub fn remove_resource(&self, uri: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_resource(uri))
-        }
-
-        /// Removes a template for resources; false if there is none. Clients are told.
-        pub fn remove_resource_template(&self, uri_template: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_resource_template(uri_template))
-        }
-
-        /// Removes what completes an argument of a prompt; false if nothing does.
-        pub fn remove_prompt_completion(&self, prompt: &str, argument: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_prompt_completion(prompt, argument))
-        }
-
-        /// Removes what completes a variable of a resource template; false if nothing does.
-        pub fn remove_resource_completion(&self, uri_template: &str, variable: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_resource_completion(uri_template, variable))
-        }
-
-        /// Removes a prompt; false if there is none of that name. Clients are told.
-        pub fn remove_prompt(&self, name: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_prompt(name))
-        }
-
-        /// Serves a method of the program's own no longer; false if it was not served.
-        pub fn remove_method(&self, method: &str) -> bool {
-            self.core.change(|machine, _| machine.registry().remove_method(method))
-        }
-
-        /// Tells legacy clients something, as far as their revisions have the notification; what belongs to a request
-        /// is told by the handler's context, in both eras.
-        ///
-        /// # Errors
-        ///
-        /// When there is no such client, or the protocol does not allow it.
-        pub fn notify<N: windlass::model::Notice>(&self, params: &N::Params) -> Result<(), windlass::SendError> {
-            self.notify_raw(N::NAME, params)
-        }
-
-        /// The same for a notification that has no type here.
-        ///
-        /// # Errors
-        ///
-        /// The same, and when the parameters are no JSON object.
-        pub fn notify_raw<P: serde::Serialize + ?Sized>(
-            &self,
-            method: &str,
-            params: &P,
-        ) -> Result<(), windlass::SendError> {
-            self.core.change(|machine, _| machine.notify_raw(None, method, params))
-        }
-
-        /// Tells those who subscribed that a resource has changed.
-        pub fn resource_updated(&self, uri: &str) {
-            self.core.change(|machine, _| machine.resource_updated(uri));
-        }
-
-        /// Logs to a legacy client, if it wants messages of this severity. Modern clients get only what belongs to a
-        /// request, by the handler's context.
-        pub fn log(&self, level: windlass::model::LoggingLevel, message: impl Into<String>) {
-            let message = windlass::model::LoggingMessageParams::text(level, message);
-            self.core.change(|machine, _| machine.log(None, &message));
-        }
-    };
-}
-pub(crate) use server_handle;
 
 /// Starts a call of the server's own.
 pub(crate) fn start_call<P: Serialize + ?Sized>(

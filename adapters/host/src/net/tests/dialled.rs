@@ -15,7 +15,7 @@ use windlass::{Machine, Output};
 use super::rig::{Side, connect, drive_until, round_trip, server};
 use crate::Clock;
 use crate::net::dial::Address;
-use crate::net::{DialOptions, HttpListener, Wire};
+use crate::net::{DialOptions, HttpListener, SocketConnection};
 
 #[test]
 fn a_refused_connection_names_the_address() {
@@ -24,7 +24,9 @@ fn a_refused_connection_names_the_address() {
     let failure = drive_until(&mut [&mut client], "closed");
     assert!(failure.starts_with(&format!("closed the peer could not be reached: 127.0.0.1:{port}: ")), "{failure}");
     assert!(failure.contains("refused"), "{failure}");
-    assert!(client.wire.is_over() && client.wire.socket().is_none() && client.wire.deadline().is_none());
+    assert!(
+        client.connection.is_over() && client.connection.socket().is_none() && client.connection.deadline().is_none()
+    );
 }
 
 #[test]
@@ -62,7 +64,7 @@ fn a_name_that_nobody_knows_fails_in_time() {
     let limit = Duration::from_secs(5);
     let start = Instant::now();
     let mut client = Side::dial("no-such-host.invalid", 80, false, DialOptions::new().connect_timeout(limit));
-    assert!(client.wire.socket().is_none(), "there is nothing to wait for yet");
+    assert!(client.connection.socket().is_none(), "there is nothing to wait for yet");
     let failure = drive_until(&mut [&mut client], "closed");
     assert!(failure.contains("no-such-host.invalid:80: "), "{failure}");
     assert!(start.elapsed() < limit + Duration::from_secs(2), "{:?}", start.elapsed());
@@ -101,9 +103,9 @@ fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
     let Output::Open { conn, .. } = machine.poll() else { panic!("a call needs a connection") };
     let address = Address { host: "anything.example".into(), port: 80, tls: false };
     let options = Arc::new(DialOptions::new().unix_socket(&path));
-    let mut wire = Wire::dial(address, &options, clock, Arc::new(|| {}));
+    let mut connection = SocketConnection::dial(address, &options, clock, Arc::new(|| {}));
     // More than the socket holds: the rest waits.
-    assert!(wire.write(&mut machine, conn, clock).is_err());
+    assert!(connection.write(&mut machine, conn, clock).is_err());
     let (mut peer, _) = listener.accept().unwrap();
     std::fs::remove_file(&path).unwrap();
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
@@ -117,8 +119,8 @@ fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
     let talking = thread::spawn(move || while peer.write_all(comments.as_bytes()).is_ok() {});
     let (done, is_done) = channel();
     thread::spawn(move || {
-        wire.write(&mut machine, conn, clock).unwrap();
-        assert!(wire.is_over() || !wire.interest(true, false).read, "the machine knows that it is gone");
+        connection.write(&mut machine, conn, clock).unwrap();
+        assert!(connection.is_over() || !connection.interest(true, false).read, "the machine knows that it is gone");
         done.send(()).unwrap();
     });
     is_done.recv_timeout(Duration::from_secs(20)).expect("it listens for ever");

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::rig::{Part, Side, client, connect, drive_to_end, drive_until, round_trip, server};
 use crate::io::{Direction, Pollable, Poller};
-use crate::net::{DialOptions, HttpListener, Wire};
+use crate::net::{DialOptions, HttpListener, SocketConnection};
 
-/// A wire to a peer that the test plays itself.
-fn accepted() -> (Wire, TcpStream) {
+/// A connection to a peer that the test plays itself.
+fn accepted() -> (SocketConnection, TcpStream) {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     assert_eq!(readable(&listener), 1);
@@ -71,8 +71,8 @@ fn a_unix_socket() {
 
 #[test]
 fn a_peer_that_sends_byte_by_byte() {
-    let (wire, mut peer) = accepted();
-    let mut side = Side::accepted(server(), wire);
+    let (connection, mut peer) = accepted();
+    let mut side = Side::accepted(server(), connection);
     let talk = thread::spawn(move || {
         peer.set_nodelay(true).unwrap();
         for byte in b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n" {
@@ -90,8 +90,8 @@ fn a_peer_that_sends_byte_by_byte() {
 
 #[test]
 fn what_a_half_closed_peer_asked_is_answered() {
-    let (wire, mut peer) = accepted();
-    let mut side = Side::accepted(server(), wire);
+    let (connection, mut peer) = accepted();
+    let mut side = Side::accepted(server(), connection);
     peer.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
     peer.shutdown(Shutdown::Write).unwrap();
     drive_to_end(&mut [&mut side]);
@@ -104,9 +104,10 @@ fn what_a_half_closed_peer_asked_is_answered() {
 fn the_last_words_of_a_peer_that_is_gone_are_heard() {
     // A Unix socket says at once that nobody reads any more; over TCP the first write would still succeed.
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let wire = |stream: UnixStream| Wire::accepted(Pollable::new(stream).unwrap(), None, None).unwrap();
-    let mut client = Side::accepted(client(), wire(ours));
-    let mut server = Side::accepted(server(), wire(theirs));
+    let connection =
+        |stream: UnixStream| SocketConnection::accepted(Pollable::new(stream).unwrap(), None, None).unwrap();
+    let mut client = Side::accepted(client(), connection(ours));
+    let mut server = Side::accepted(server(), connection(theirs));
     drive_until(&mut [&mut client, &mut server], "ready");
     client.ask(10);
     client.turn();
@@ -127,7 +128,7 @@ fn an_answer_is_not_lost_because_the_client_still_sends() {
     use windlass::server::{Registry, ServerConfig};
     use windlass::{Instant, Machine, Output, Seed};
 
-    let (mut wire, mut peer) = accepted();
+    let (mut connection, mut peer) = accepted();
     let clock = crate::Clock::new();
     let config = ServerConfig::new(Implementation::new("test", "1"));
     let http = HttpServerConfig::on_loopback();
@@ -146,20 +147,20 @@ fn an_answer_is_not_lost_because_the_client_still_sends() {
         peer.read_to_string(&mut answer).unwrap();
         answer
     });
-    while !wire.is_over() {
+    while !connection.is_over() {
         while let Output::Event(_) | Output::Open { .. } | Output::Close(_) = {
             let output = machine.poll();
             if let Output::Close(_) = output {
-                wire.close(clock);
+                connection.close(clock);
             }
             output
         } {}
-        let readiness = wire.interest(!machine.read_buf(conn).is_empty(), !machine.write_buf(conn).is_empty());
+        let readiness = connection.interest(!machine.read_buf(conn).is_empty(), !machine.write_buf(conn).is_empty());
         if readiness.write {
-            let _ = wire.write(&mut machine, conn, clock);
+            let _ = connection.write(&mut machine, conn, clock);
         }
         if readiness.read {
-            let _ = wire.read(&mut machine, conn, clock);
+            let _ = connection.read(&mut machine, conn, clock);
         }
         thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! The smallest driver: machines with their wires, and poll(2).
+//! The smallest driver: machines with their connections, and poll(2).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use windlass::{ConnId, Instant, Machine, Output, Seed};
 use crate::Clock;
 use crate::io::{Pollable, Poller, Ready};
 use crate::net::dial::Address;
-use crate::net::{DialOptions, HttpListener, Readiness, Wake, Wire};
+use crate::net::{DialOptions, HttpListener, Readiness, SocketConnection, Wake};
 
 /// A test that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -102,10 +102,10 @@ impl Speaks for Server {
     }
 }
 
-/// A machine with its wire.
+/// A machine with its connection.
 pub(super) struct Side<M> {
     pub(super) machine: M,
-    pub(super) wire: Wire,
+    pub(super) connection: SocketConnection,
     pub(super) log: Vec<String>,
     conn: ConnId,
     clock: Clock,
@@ -125,8 +125,8 @@ impl Side<Client> {
         });
         let clock = Clock::new();
         let address = Address { host: host.into(), port, tls };
-        let wire = Wire::dial(address, &Arc::new(options), clock, wake);
-        Self::new(client(), wire, clock, news)
+        let connection = SocketConnection::dial(address, &Arc::new(options), clock, wake);
+        Self::new(client(), connection, clock, news)
     }
 
     /// Asks the server to repeat a text of this many bytes.
@@ -138,14 +138,14 @@ impl Side<Client> {
 }
 
 impl<M: Speaks> Side<M> {
-    pub(super) fn accepted(machine: M, wire: Wire) -> Self {
-        Self::new(machine, wire, Clock::new(), Arc::default())
+    pub(super) fn accepted(machine: M, connection: SocketConnection) -> Self {
+        Self::new(machine, connection, Clock::new(), Arc::default())
     }
 
-    fn new(mut machine: M, wire: Wire, clock: Clock, news: Arc<AtomicBool>) -> Self {
+    fn new(mut machine: M, connection: SocketConnection, clock: Clock, news: Arc<AtomicBool>) -> Self {
         let mut log = Vec::new();
         let (Some(conn), ..) = machine.settle(&mut log) else { panic!("the first thing is a stream") };
-        Self { machine, wire, log, conn, clock, deadline: None, news }
+        Self { machine, connection, log, conn, clock, deadline: None, news }
     }
 
     pub(super) fn saw(&self, beginning: &str) -> bool {
@@ -168,27 +168,27 @@ impl<M: Speaks> Part for Side<M> {
             self.machine.handle_timeout(self.clock.now());
         }
         let news = self.news.swap(false, Ordering::SeqCst);
-        if news || due(self.wire.deadline()) {
-            self.wire.advance(&mut self.machine, self.conn, self.clock);
+        if news || due(self.connection.deadline()) {
+            self.connection.advance(&mut self.machine, self.conn, self.clock);
         }
         let (_, close, deadline) = self.machine.settle(&mut self.log);
         if close {
-            self.wire.close(self.clock);
+            self.connection.close(self.clock);
         }
         self.deadline = deadline;
         let reads = !self.machine.read_buf(self.conn).is_empty();
         let writes = !self.machine.write_buf(self.conn).is_empty();
-        let deadline = windlass::earliest(deadline, self.wire.deadline());
+        let deadline = windlass::earliest(deadline, self.connection.deadline());
         let wait = deadline.map(|deadline| self.clock.until(deadline));
-        (self.wire.socket().cloned(), self.wire.interest(reads, writes), wait)
+        (self.connection.socket().cloned(), self.connection.interest(reads, writes), wait)
     }
 
     fn ready(&mut self, read: bool, write: bool) {
         if write {
-            let _ = self.wire.write(&mut self.machine, self.conn, self.clock);
+            let _ = self.connection.write(&mut self.machine, self.conn, self.clock);
         }
         if read {
-            let _ = self.wire.read(&mut self.machine, self.conn, self.clock);
+            let _ = self.connection.read(&mut self.machine, self.conn, self.clock);
         }
     }
 
@@ -197,7 +197,7 @@ impl<M: Speaks> Part for Side<M> {
     }
 
     fn is_over(&self) -> bool {
-        self.wire.is_over()
+        self.connection.is_over()
     }
 }
 
@@ -206,7 +206,7 @@ pub(super) fn drive_until(parts: &mut [&mut dyn Part], beginning: &str) -> Strin
     drive(parts, &|parts| parts[0].log().iter().find(|line| line.starts_with(beginning)).cloned())
 }
 
-/// Drives all parts until their wires are over.
+/// Drives all parts until their connections are over.
 pub(super) fn drive_to_end(parts: &mut [&mut dyn Part]) {
     drive(parts, &|parts| parts.iter().all(|part| part.is_over()).then_some(()));
 }
@@ -214,13 +214,13 @@ pub(super) fn drive_to_end(parts: &mut [&mut dyn Part]) {
 fn drive<T>(parts: &mut [&mut dyn Part], done: &dyn Fn(&[&mut dyn Part]) -> Option<T>) -> T {
     let start = StdInstant::now();
     loop {
-        let wishes: Vec<_> = parts.iter_mut().map(|part| part.turn()).collect();
+        let interests: Vec<_> = parts.iter_mut().map(|part| part.turn()).collect();
         if let Some(found) = done(parts) {
             return found;
         }
         let mut wait = Duration::from_secs(1);
         let mut polled = Vec::new();
-        for (at, (socket, readiness, until)) in wishes.iter().enumerate() {
+        for (at, (socket, readiness, until)) in interests.iter().enumerate() {
             wait = wait.min(until.unwrap_or(wait));
             if readiness.now {
                 wait = Duration::ZERO;
@@ -231,7 +231,7 @@ fn drive<T>(parts: &mut [&mut dyn Part], done: &dyn Fn(&[&mut dyn Part]) -> Opti
         let mut found = vec![Ready::default(); parts.len()];
         let wanted = polled.iter().map(|(_, socket, wanted)| (*socket, *wanted));
         POLLER.with(|poller| poller.wait(wanted, Some(wait), |at, ready| found[polled[at].0] = ready)).unwrap();
-        for (((_, readiness, _), ready), part) in wishes.iter().zip(&found).zip(parts.iter_mut()) {
+        for (((_, readiness, _), ready), part) in interests.iter().zip(&found).zip(parts.iter_mut()) {
             part.ready(readiness.now || (readiness.read && ready.read), readiness.write && ready.write);
         }
         let logs: Vec<_> = parts.iter().map(|part| part.log().to_vec()).collect();
@@ -240,11 +240,11 @@ fn drive<T>(parts: &mut [&mut dyn Part], done: &dyn Fn(&[&mut dyn Part]) -> Opti
 }
 
 /// Moves the client until the listener sees it.
-pub(super) fn connect(client: &mut Side<Client>, listener: &HttpListener) -> Wire {
+pub(super) fn connect(client: &mut Side<Client>, listener: &HttpListener) -> SocketConnection {
     let start = StdInstant::now();
     loop {
         match listener.accept() {
-            Ok(wire) => return wire,
+            Ok(connection) => return connection,
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
         }
         let (_, readiness, _) = client.turn();

@@ -59,8 +59,8 @@ fn pair(host: &str, tls: TlsOptions, server_tls: ServerTls) -> (Side<Client>, Si
     let port = listener.local_addr().unwrap().port();
     assert_eq!(listener.url("/mcp"), format!("https://127.0.0.1:{port}/mcp"));
     let mut client = Side::dial(host, port, true, DialOptions::new().tls(tls));
-    let wire = connect(&mut client, &listener);
-    (client, Side::accepted(server(), wire))
+    let connection = connect(&mut client, &listener);
+    (client, Side::accepted(server(), connection))
 }
 
 /// What the client says in the end.
@@ -334,13 +334,13 @@ fn an_end_without_a_goodbye_is_none() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_given_up_by_its_machine_not_by_the_wire() {
+fn a_client_that_says_nothing_is_given_up_by_its_machine_not_by_the_connection() {
     let authority = Authority::new();
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server("127.0.0.1"));
     let silent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let wire = listener.accept().unwrap();
-    assert!(!wire.is_open() && wire.deadline().is_none());
-    let interest = wire.interest(false, true);
+    let connection = listener.accept().unwrap();
+    assert!(!connection.is_open() && connection.deadline().is_none());
+    let interest = connection.interest(false, true);
     assert!(interest.read && !interest.write && !interest.now, "the handshake comes first: {interest:?}");
     drop(silent);
 }

@@ -35,8 +35,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
 /// A tree on its way out: climbs the ladder, reaps the leader, then ends what the leader left behind.
-pub(crate) struct Ending {
-    phase: Phase,
+pub(crate) struct ProcessExit {
+    phase: ExitPhase,
     ladder: Ladder,
     clock: Clock,
     give_up: Option<Instant>,
@@ -44,14 +44,14 @@ pub(crate) struct Ending {
     hurried: Option<Arc<AtomicBool>>,
 }
 
-enum Phase {
+enum ExitPhase {
     Leader(ProcessTree),
     Survivors(Survivors, io::Result<ExitStatus>),
     /// The status has been given; there is nothing more to ask.
     Over,
 }
 
-impl Ending {
+impl ProcessExit {
     /// For a tree whose leader has just lost its standard input.
     pub(crate) fn after_end_of_input(tree: ProcessTree, grace: Grace) -> Self {
         Self::begin(tree, |now| Ladder::start(now, grace))
@@ -66,7 +66,7 @@ impl Ending {
 
     fn begin(tree: ProcessTree, ladder: impl FnOnce(Instant) -> Ladder) -> Self {
         let clock = Clock::new();
-        Self { phase: Phase::Leader(tree), ladder: ladder(clock.now()), clock, give_up: None, hurried: None }
+        Self { phase: ExitPhase::Leader(tree), ladder: ladder(clock.now()), clock, give_up: None, hurried: None }
     }
 
     /// Skips the rest of the ladder as soon as this is true.
@@ -87,20 +87,20 @@ impl Ending {
             self.kill_at_once();
         }
         let now = self.clock.now();
-        let mut phase = std::mem::replace(&mut self.phase, Phase::Over);
-        if let Phase::Leader(tree) = phase {
+        let mut phase = std::mem::replace(&mut self.phase, ExitPhase::Over);
+        if let ExitPhase::Leader(tree) = phase {
             phase = self.reap_if_exited(tree, now);
         }
-        if let Phase::Survivors(mut survivors, status) = phase {
+        if let ExitPhase::Survivors(mut survivors, status) = phase {
             if !survivors.remain() {
                 return Some(status);
             }
-            phase = Phase::Survivors(survivors, status);
+            phase = ExitPhase::Survivors(survivors, status);
         }
         self.phase = phase;
         self.climb(now);
         if self.give_up.is_some_and(|give_up| now >= give_up) {
-            self.phase = Phase::Over;
+            self.phase = ExitPhase::Over;
             return Some(Err(io::Error::new(io::ErrorKind::TimedOut, "a killed process of the server did not end")));
         }
         None
@@ -119,24 +119,24 @@ impl Ending {
         }
     }
 
-    fn reap_if_exited(&mut self, mut tree: ProcessTree, now: Instant) -> Phase {
+    fn reap_if_exited(&mut self, mut tree: ProcessTree, now: Instant) -> ExitPhase {
         // A leader that cannot be watched counts as gone: the group still has to be ended.
         if let Ok(None) = tree.exit_status() {
-            return Phase::Leader(tree);
+            return ExitPhase::Leader(tree);
         }
         if let Some(step) = self.ladder.skip_to_terminate(now) {
             let _ = tree.signal(step);
         }
         let (survivors, status) = tree.reap();
-        Phase::Survivors(survivors, status)
+        ExitPhase::Survivors(survivors, status)
     }
 
     fn climb(&mut self, now: Instant) {
         let Some(step) = self.ladder.advance(now) else { return };
         let _ = match &mut self.phase {
-            Phase::Leader(tree) => tree.signal(step),
-            Phase::Survivors(survivors, _) => survivors.signal(step),
-            Phase::Over => Ok(()),
+            ExitPhase::Leader(tree) => tree.signal(step),
+            ExitPhase::Survivors(survivors, _) => survivors.signal(step),
+            ExitPhase::Over => Ok(()),
         };
         if step == Step::Kill {
             self.give_up = Some(now + KILL_PATIENCE);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use windlass::client::ClientConfig;
 use windlass::link::http::HttpClient;
 
-use super::super::network::Network;
+use super::super::watched_connections::WatchedConnections;
 use super::Hosted;
 use crate::drive::Hub;
 use crate::net::HttpTarget;
@@ -27,6 +27,6 @@ impl<T> Hosted<HttpClient<T>> {
         let sockets = target.config.connections.saturating_add(UNCOUNTED);
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
         let hub = Hub::over_http(machine, target, clock, Grace::default(), &wake);
-        Self { hub, network: Network::new(None), accept: |_, _, _| None, sockets }
+        Self { hub, connections: WatchedConnections::new(None), accept: |_, _, _| None, sockets }
     }
 }

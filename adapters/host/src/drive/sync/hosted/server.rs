@@ -6,10 +6,10 @@ use std::sync::Arc;
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::server::{Registry, ServerConfig};
 
-use super::super::network::{FAIR_ACCEPTS, Network};
+use super::super::watched_connections::{FAIR_ACCEPTS, WatchedConnections};
 use super::{Accept, Hosted};
 use crate::drive::Hub;
-use crate::net::{HttpListener, Wires};
+use crate::net::{HttpListener, SocketConnections};
 use crate::{Clock, seed};
 
 impl<T, H: Clone> Hosted<HttpServer<T, H>> {
@@ -27,12 +27,12 @@ impl<T, H: Clone> Hosted<HttpServer<T, H>> {
         clock: Clock,
     ) -> io::Result<Self> {
         let http = http.unwrap_or_else(|| listener.suitable_config());
-        let sockets = http.connections.saturating_add(Wires::LINGERING + FAIR_ACCEPTS + 1);
+        let sockets = http.connections.saturating_add(SocketConnections::LINGERING + FAIR_ACCEPTS + 1);
         config.unix_time_at_origin = clock.unix_time_at_origin();
         let machine = HttpServer::new(config, http, registry, &seed()?, clock.now());
         // A server dials nobody, so nobody has to wake it.
         let hub = Hub::serving_http(machine, clock, Arc::new(|| {}));
         let accept: Accept<HttpServer<T, H>> = |machine, client, now| Some(machine.accept_from(client, now));
-        Ok(Self { hub, network: Network::new(Some(listener)), accept, sockets })
+        Ok(Self { hub, connections: WatchedConnections::new(Some(listener)), accept, sockets })
     }
 }

@@ -23,16 +23,16 @@ const MOST_KEPT: usize = 1024;
 
 /// What is known of handlers, by their address.
 #[derive(Default)]
-pub(super) struct Habits {
+pub(super) struct RunTimes {
     /// How often in a row each took long; 0 for those that were quick last time.
     long_runs: BTreeMap<usize, u8>,
     /// How many times each runs on other threads than the reader's.
     apart: BTreeMap<usize, usize>,
 }
 
-impl Habits {
+impl RunTimes {
     /// What a handler is known by. Another one may have the address later, and is soon known better.
-    pub(super) fn of(handler: &Handler) -> usize {
+    pub(super) fn key(handler: &Handler) -> usize {
         Arc::as_ptr(handler).cast::<()>() as usize
     }
 

@@ -18,7 +18,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// A pool that grows with the work, up to its limit. What comes beyond it waits, in order.
 #[derive(Clone)]
-pub(crate) struct Pool(Arc<Shared>);
+pub(crate) struct ThreadPool(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -33,7 +33,7 @@ struct State {
     idle: usize,
 }
 
-impl Pool {
+impl ThreadPool {
     pub(crate) fn new(most_threads: usize) -> Self {
         Self(Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), most_threads }))
     }

@@ -12,7 +12,7 @@ const HURRY: Duration = Duration::from_secs(6);
 
 /// The end of streams and children, which takes its time in the background.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct Shutdown {
     /// How many are not gone yet.
     open: Mutex<usize>,
     over: Condvar,
@@ -21,7 +21,7 @@ pub struct Ending {
     hurried: Arc<AtomicBool>,
 }
 
-impl Ending {
+impl Shutdown {
     /// Takes all grace from children, those to come as well, and waits until nothing is left.
     #[cfg(feature = "client")]
     pub(crate) fn hurry(&self) {
@@ -63,7 +63,7 @@ impl Ending {
 
 /// Something that is not gone yet.
 #[derive(Debug)]
-pub(crate) struct Held(Arc<Ending>);
+pub(crate) struct Held(Arc<Shutdown>);
 
 impl Drop for Held {
     fn drop(&mut self) {

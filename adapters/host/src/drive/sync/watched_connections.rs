@@ -11,7 +11,7 @@ use crate::drive::shared::HasHub;
 use crate::net::HttpListener;
 
 /// The number of the socket at which clients come in. Connections have smaller ones.
-const DOOR: u64 = u64::MAX;
+const LISTENER: u64 = u64::MAX;
 
 /// How often one connection is read before the others get their turn. A read is of 64 KiB at the most: with a thousand
 /// who send as much as they can, whoever has a small question waits for that many times this before it is looked at.
@@ -23,9 +23,9 @@ pub(crate) const FAIR_ACCEPTS: usize = 64;
 
 /// What is known of the connections between one waiting and the next.
 #[derive(Default)]
-pub(crate) struct Network {
+pub(crate) struct WatchedConnections {
     listener: Option<HttpListener>,
-    /// Whether the door is watched.
+    /// Whether the listener is watched.
     watched: bool,
     paused_until: Option<Instant>,
     conns: BTreeMap<u64, ConnId>,
@@ -34,7 +34,7 @@ pub(crate) struct Network {
     ready: Vec<(u64, Ready)>,
 }
 
-impl Network {
+impl WatchedConnections {
     pub(crate) fn new(listener: Option<HttpListener>) -> Self {
         Self { listener, ..Self::default() }
     }
@@ -49,7 +49,7 @@ impl Network {
         at_most: Option<Duration>,
     ) -> io::Result<bool> {
         if !listen {
-            self.close_door(drive);
+            self.close_listener(drive);
         }
         let unwatchable = self.watch(drive, driven)?;
         let pause = self.pause();
@@ -61,10 +61,10 @@ impl Network {
         let (conns, paused) = (&self.conns, self.paused_until.is_some());
         let mut wanted = |number| match conns.get(&number) {
             Some(conn) => {
-                let wanted = driven.wire(*conn, None).map(|(_, wanted)| wanted).unwrap_or_default();
+                let wanted = driven.connection_interest(*conn, None).map(|(_, wanted)| wanted).unwrap_or_default();
                 Ready { read: wanted.read, write: wanted.write }
             }
-            None => Ready { read: number == DOOR && !paused, write: false },
+            None => Ready { read: number == LISTENER && !paused, write: false },
         };
         drive.wait_for_sockets(&mut wanted, at_most, &mut self.ready)?;
         for number in held {
@@ -79,7 +79,7 @@ impl Network {
                     true => self.unfinished.remove(&number),
                     false => self.unfinished.insert(number),
                 },
-                None if number == DOOR => {
+                None if number == LISTENER => {
                     self.let_in(drive, driven);
                     false
                 }
@@ -96,7 +96,7 @@ impl Network {
 
     /// The connections that can be read though their sockets may have nothing.
     fn held<C: HasHub>(&self, driven: &C) -> Vec<u64> {
-        let holds = |conn: &ConnId| driven.wire(*conn, None).is_some_and(|(_, wanted)| wanted.now);
+        let holds = |conn: &ConnId| driven.connection_interest(*conn, None).is_some_and(|(_, wanted)| wanted.now);
         self.unfinished.iter().copied().filter(|number| self.conns.get(number).is_some_and(holds)).collect()
     }
 
@@ -104,12 +104,12 @@ impl Network {
     fn watch<W: Watch, C: HasHub>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
         let mut unwatchable = false;
         if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
-            drive.watch_socket(DOOR, Some(listener.pollable()))?;
+            drive.watch_socket(LISTENER, Some(listener.pollable()))?;
             self.watched = true;
         }
         for conn in driven.take_unwatched() {
             let number = u64::from(conn.number());
-            let socket = driven.wire(conn, None).map(|(socket, _)| socket);
+            let socket = driven.connection_interest(conn, None).map(|(socket, _)| socket);
             match &socket {
                 Some(_) => self.conns.insert(number, conn),
                 None => {
@@ -129,9 +129,9 @@ impl Network {
         let Some(listener) = &self.listener else { return };
         for _ in 0..FAIR_ACCEPTS {
             match listener.accept() {
-                Ok(wire) => driven.accept(wire),
+                Ok(connection) => driven.accept(connection),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return drive.socket_exhausted(DOOR, Direction::Read);
+                    return drive.socket_exhausted(LISTENER, Direction::Read);
                 }
                 // Too many open files, most likely. Clients that leave make room.
                 Err(_) => {
@@ -148,14 +148,14 @@ impl Network {
             // A socket that cannot be taken back is about to be closed anyway.
             let _ = drive.watch_socket(number, None);
         }
-        self.close_door(drive);
+        self.close_listener(drive);
     }
 
     /// Lets nobody in any more.
-    fn close_door<W: Watch>(&mut self, drive: &mut W) {
+    fn close_listener<W: Watch>(&mut self, drive: &mut W) {
         if self.listener.is_some() {
             // It is let go here before the listener is, which tells that it is closed.
-            let _ = drive.watch_socket(DOOR, None);
+            let _ = drive.watch_socket(LISTENER, None);
             self.listener = None;
         }
     }
@@ -163,17 +163,17 @@ impl Network {
 
 /// Returns whether nothing is left to read.
 fn move_connection<W: Watch, C: HasHub>(drive: &mut W, driven: &C, number: u64, conn: ConnId, ready: Ready) -> bool {
-    if ready.write && driven.write_wire(conn).is_err() {
+    if ready.write && driven.write_connection(conn).is_err() {
         drive.socket_exhausted(number, Direction::Write);
     }
     if ready.read {
         for _ in 0..FAIR_READS {
-            if driven.read_wire(conn).exhausted {
+            if driven.read_connection(conn).exhausted {
                 drive.socket_exhausted(number, Direction::Read);
                 return true;
             }
             // What has ended, or is not wanted now, is not read in vain.
-            if !driven.wire(conn, None).is_some_and(|(_, wanted)| wanted.read) {
+            if !driven.connection_interest(conn, None).is_some_and(|(_, wanted)| wanted.read) {
                 return false;
             }
         }

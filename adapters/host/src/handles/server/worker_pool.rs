@@ -1,5 +1,5 @@
 //! The threads of a server. One reads, and runs handlers itself: most are done in less time than it takes to wake
-//! another thread. Were all of them run by the pool, a call of 64 bytes over stdio would take three calls of futex and a
+//! another thread. Were all of them run elsewhere, a call of 64 bytes over stdio would take three calls of futex and a
 //! yield more (strace), 19 to 21 µs on one core in place of 10 to 15, and 16 callers would get a quarter to a third as
 //! many answers.
 //!
@@ -24,16 +24,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use windlass::server::{Invocation, ReplyTo};
-
-use super::habits::Habits;
+use super::run_times::RunTimes;
 use crate::drive::shared::{Driven, Driving};
 use crate::drive::sync::Drive;
 use crate::drive::sync::attend::Post;
-use crate::drive::sync::pool::Pool;
-use crate::handles::server::context::{Cancellation, Context};
-use crate::handles::server::handler::Handler;
-use crate::handles::server::{Responding, ServerAction, ServerCore, panicked};
+use crate::drive::sync::thread_pool::ThreadPool;
+use crate::handles::server::context::Context;
+use crate::handles::server::{Job, Responding, ServerAction, ServerCore, panicked};
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
@@ -51,36 +48,28 @@ const LONGEST_STRETCH: Duration = Duration::from_millis(50);
 const MOST_ANSWERING: usize = 4;
 
 /// Those who serve one connection.
-pub(crate) struct Crew<D: Drive> {
+pub(crate) struct WorkerPool<D: Drive> {
     post: Post<D, ServerCore>,
     roster: Mutex<Roster>,
     /// An answer has been taken.
     answered: Condvar,
-    pool: Pool,
+    threads: ThreadPool,
     most_handlers: usize,
 }
 
-/// The reader and its standby come out of the pool, too, and so do those who follow when a handler that has always been
-/// quick holds them up while all others are busy.
+/// The reader and its standby are among the threads as well, and so are those who follow when a handler that has always
+/// been quick holds them up while all others are busy.
 const READERS: usize = 4;
 
-/// A request to be handled.
-pub(crate) struct Job {
-    reply: ReplyTo,
-    handler: Handler,
-    invocation: Arc<Invocation>,
-    cancellation: Arc<Cancellation>,
-}
-
-/// A handler on another thread than the reader's, by its habit, which is done when this is dropped.
-struct Handling<'a, D: Drive>(&'a Crew<D>, usize);
+/// A handler on another thread than the reader's, by its key, which is done when this is dropped.
+struct Handling<'a, D: Drive>(&'a WorkerPool<D>, usize);
 
 impl<D: Drive> Drop for Handling<'_, D> {
     fn drop(&mut self) {
         let mut roster = self.0.roster();
         let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
         roster.handling -= 1;
-        roster.habits.ends_apart(self.1);
+        roster.run_times.ends_apart(self.1);
         drop(roster);
         if others_wait {
             self.0.post.driven.wake_driver();
@@ -89,12 +78,12 @@ impl<D: Drive> Drop for Handling<'_, D> {
 }
 
 /// A handler in the pool gives its answer.
-struct Answering<'a, D: Drive>(&'a Crew<D>);
+struct Answering<'a, D: Drive>(&'a WorkerPool<D>);
 
 impl<'a, D: Drive> Answering<'a, D> {
-    fn new(crew: &'a Crew<D>) -> Self {
-        crew.roster().answering += 1;
-        Self(crew)
+    fn new(workers: &'a WorkerPool<D>) -> Self {
+        workers.roster().answering += 1;
+        Self(workers)
     }
 }
 
@@ -116,7 +105,7 @@ struct Roster {
     begun: u64,
     running: Option<usize>,
     standby: Standby,
-    habits: Habits,
+    run_times: RunTimes,
     /// How many handlers run on other threads than the reader's.
     handling: usize,
     /// How many handlers in the pool are done and give their answers.
@@ -126,24 +115,24 @@ struct Roster {
 }
 
 impl Roster {
-    /// The next job that may be begun, and whose habit it follows.
+    /// The next job that may be begun, and the key of its handler.
     fn next_job(&mut self, most_handlers: usize) -> Option<(Job, usize)> {
+        let with_key = |job: Job| {
+            let key = RunTimes::key(&job.handler);
+            (job, key)
+        };
         if self.handling >= most_handlers {
             // What is done in a moment needs no thread: one client's slow calls do not lock all others out.
-            let at = self.jobs.iter().position(|job| self.habits.is_quick(Habits::of(&job.handler)))?;
-            let job = self.jobs.remove(at)?;
-            let habit = Habits::of(&job.handler);
-            return Some((job, habit));
+            let at = self.jobs.iter().position(|job| self.run_times.is_quick(RunTimes::key(&job.handler)))?;
+            return self.jobs.remove(at).map(with_key);
         }
-        let crowded = self.answering >= MOST_ANSWERING;
-        if let Some(job) = if crowded { None } else { self.long_jobs.pop_front() } {
-            let habit = Habits::of(&job.handler);
-            return Some((job, habit));
+        let congested = self.answering >= MOST_ANSWERING;
+        if let Some(job) = if congested { None } else { self.long_jobs.pop_front() } {
+            return Some(with_key(job));
         }
-        while let Some(job) = self.jobs.pop_front() {
-            let habit = Habits::of(&job.handler);
-            if !(crowded && self.habits.takes_long(habit)) {
-                return Some((job, habit));
+        while let Some((job, key)) = self.jobs.pop_front().map(with_key) {
+            if !(congested && self.run_times.takes_long(key)) {
+                return Some((job, key));
             }
             self.long_jobs.push_back(job);
         }
@@ -151,9 +140,9 @@ impl Roster {
     }
 
     /// A handler runs on another thread than the reader's from now on.
-    fn begins_apart(&mut self, habit: usize) {
+    fn begins_apart(&mut self, key: usize) {
         self.handling += 1;
-        self.habits.begins_apart(habit);
+        self.run_times.begins_apart(key);
     }
 
     fn has_jobs(&self) -> bool {
@@ -180,10 +169,10 @@ enum Work {
     Relieved,
 }
 
-impl<D: Drive> Crew<D> {
+impl<D: Drive> WorkerPool<D> {
     pub(crate) fn new(post: Post<D, ServerCore>, most_handlers: usize) -> Arc<Self> {
-        let pool = Pool::new(most_handlers.saturating_add(READERS));
-        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), pool, most_handlers })
+        let threads = ThreadPool::new(most_handlers.saturating_add(READERS));
+        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), threads, most_handlers })
     }
 
     /// Serves on this thread, until the connection is over or another thread has taken over.
@@ -203,7 +192,9 @@ impl<D: Drive> Crew<D> {
         loop {
             let interest = self.post.driven.turn(&mut actions);
             let acted = !actions.is_empty();
-            self.take_on(&mut actions);
+            for job in actions.drain(..).filter_map(ServerAction::perform) {
+                self.roster().jobs.push_back(job);
+            }
             if interest.finished {
                 return self.finish();
             }
@@ -221,40 +212,27 @@ impl<D: Drive> Crew<D> {
         }
     }
 
-    fn take_on(&self, actions: &mut Vec<ServerAction>) {
-        for action in actions.drain(..) {
-            match action {
-                ServerAction::Finish(token) => token.finish(),
-                ServerAction::Cancel(cancellation) => cancellation.cancel(),
-                ServerAction::Notification(notification) => notification.tell(),
-                ServerAction::Invoke(reply, handler, invocation, cancellation) => {
-                    self.roster().jobs.push_back(Job { reply, handler, invocation, cancellation });
-                }
-            }
-        }
-    }
-
     /// Runs what is to be run, for a stretch.
     fn work(self: &Arc<Self>, shift: u64, stretch: Duration) -> Work {
         let mut roster = self.roster();
         let began = Instant::now();
         let mut last = began;
         let mut worked = Work::None;
-        while let Some((job, habit)) = roster.next_job(self.most_handlers) {
+        while let Some((job, key)) = roster.next_job(self.most_handlers) {
             if job.cancellation.is_cancelled() {
                 drop(roster);
                 self.post.driven.respond_before_turn(job.reply, Err(panicked()));
-            } else if !roster.habits.takes_long(habit) {
+            } else if !roster.run_times.takes_long(key) {
                 roster.begun += 1;
-                roster.running = Some(habit);
+                roster.running = Some(key);
                 self.have_standby(roster);
-                if !self.run_here(job, shift, habit, last) {
+                if !self.run_here(job, shift, key, last) {
                     return Work::Relieved;
                 }
             } else {
-                roster.begins_apart(habit);
+                roster.begins_apart(key);
                 drop(roster);
-                self.run_apart(job, habit);
+                self.run_apart(job, key);
                 // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
                 thread::yield_now();
             }
@@ -274,7 +252,7 @@ impl<D: Drive> Crew<D> {
     }
 
     /// Runs a handler on the reader's thread; false if the reader was relieved meanwhile.
-    fn run_here(&self, job: Job, shift: u64, habit: usize, began: Instant) -> bool {
+    fn run_here(&self, job: Job, shift: u64, key: usize, began: Instant) -> bool {
         let Job { reply, handler, invocation, cancellation } = job;
         let core = &self.post.driven;
         let context = Context::new(invocation, cancellation, core.clone());
@@ -286,30 +264,30 @@ impl<D: Drive> Crew<D> {
         let mut roster = self.roster();
         if roster.shift != shift {
             drop(roster);
-            let _handling = Handling(self, habit);
+            let _handling = Handling(self, key);
             core.respond(reply, outcome);
             return false;
         }
         // Nobody is relieved for having to wait for the machine: whoever reads needs it too.
         roster.running = None;
-        roster.habits.took(habit, began.elapsed());
+        roster.run_times.took(key, began.elapsed());
         drop(roster);
         core.respond_before_turn(reply, outcome);
         true
     }
 
-    fn run_apart(self: &Arc<Self>, job: Job, habit: usize) {
+    fn run_apart(self: &Arc<Self>, job: Job, key: usize) {
         let Job { reply, handler, invocation, cancellation } = job;
-        let crew = self.clone();
-        self.pool.run(move || {
-            let _handling = Handling(&crew, habit);
-            let core = &crew.post.driven;
+        let workers = self.clone();
+        self.threads.run(move || {
+            let _handling = Handling(&workers, key);
+            let core = &workers.post.driven;
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
             let began = Instant::now();
             let outcome = handler(context.clone()).wait();
-            crew.roster().habits.took(habit, began.elapsed());
-            let _answering = Answering::new(&crew);
+            workers.roster().run_times.took(key, began.elapsed());
+            let _answering = Answering::new(&workers);
             responding.respond(context.outcome(outcome));
         });
     }
@@ -322,8 +300,8 @@ impl<D: Drive> Crew<D> {
             Standby::Looking => {}
             Standby::Asleep(thread) => thread.unpark(),
             Standby::Absent => {
-                let crew = self.clone();
-                self.pool.run(move || crew.stand_by());
+                let workers = self.clone();
+                self.threads.run(move || workers.stand_by());
             }
         }
     }
@@ -342,10 +320,10 @@ impl<D: Drive> Crew<D> {
                 continue;
             }
             match roster.running.take() {
-                Some(habit) => {
-                    roster.habits.took(habit, LOOK);
+                Some(key) => {
+                    roster.run_times.took(key, LOOK);
                     roster.standby = Standby::Absent;
-                    roster.begins_apart(habit);
+                    roster.begins_apart(key);
                     roster.shift += 1;
                     let shift = roster.shift;
                     drop(roster);

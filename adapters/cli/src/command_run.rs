@@ -10,7 +10,7 @@ use windlass::link::http::redacted;
 use windlass::model::CallToolResult;
 use windlass_host::{Command, Connector};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::invocation::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::listing::{Introduction, Listing, introduction};
 use crate::output::{print, print_json};
@@ -31,7 +31,7 @@ const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
 
 /// One run of a client command.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct CommandRun {
     pub(crate) request: Request,
     pub(crate) options: Options,
     pub(crate) screen: Arc<Screen>,
@@ -39,7 +39,7 @@ pub(crate) struct Session {
     server: ServerPlace,
 }
 
-impl Session {
+impl CommandRun {
     pub(crate) fn new(request: Request, options: Options) -> Result<Self, Failure> {
         let server = match &request {
             Request::Tour => ourselves(options.runtime)?,
@@ -127,7 +127,7 @@ impl Session {
             print(&result::to_text(result))
         }
         match result.is_failure() {
-            true => Err(Failure::new(Kind::Tool, "the tool reported an error")),
+            true => Err(Failure::new(FailureKind::Tool, "the tool reported an error")),
             false => Ok(()),
         }
     }
@@ -136,7 +136,7 @@ impl Session {
 /// This program, as the demo server on the same runtime.
 fn ourselves(runtime: Runtime) -> Result<ServerPlace, Failure> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Kind::Unreachable, format!("this program cannot find itself: {error}")))?;
+        .map_err(|error| Failure::new(FailureKind::Unreachable, format!("this program cannot find itself: {error}")))?;
     let arguments = ["serve", "--runtime", runtime.name()].map(OsString::from).to_vec();
     Ok(ServerPlace::Command(ServerCommand { program: program.into_os_string(), arguments }))
 }

@@ -1,4 +1,4 @@
-//! One network connection, moved by whoever can wait for a socket. All its stages, and all steps between them, are in
+//! One network connection, moved by whoever can wait for a socket. All its states, and all steps between them, are in
 //! this file, but for those on the way to a server, which are in `approach`:
 //!
 //! ```text
@@ -9,13 +9,15 @@
 //!
 //! What a driver does:
 //!
-//! 1. Watch [`Wire::socket`], for both directions; whenever a call returns, see whether it is another and watch anew.
-//! 2. Ask [`Wire::interest`]. For each direction that it names, call [`read`](Wire::read) or [`write`](Wire::write)
-//!    when the socket is ready for it, or at once; `WouldBlock` means to wait for that direction. If it says `now`,
-//!    call `read` without waiting.
-//! 3. At [`Wire::deadline`], and when `wake` was called, call [`advance`](Wire::advance).
-//!    Do so right after `dial` as well. All calls for one wire take the same clock.
-//! 4. When the machine wants the connection closed, call [`Wire::close`], and go on until [`Wire::is_over`].
+//! 1. Watch [`socket`](SocketConnection::socket), for both directions; whenever a call returns, see whether it is another
+//!    and watch anew.
+//! 2. Ask [`interest`](SocketConnection::interest). For each direction that it names, call
+//!    [`read`](SocketConnection::read) or [`write`](SocketConnection::write) when the socket is ready for it, or at once;
+//!    `WouldBlock` means to wait for that direction. If it says `now`, call `read` without waiting.
+//! 3. At its [`deadline`](SocketConnection::deadline), and when `wake` was called, call [`advance`](SocketConnection::advance).
+//!    Do so right after `dial` as well. All calls for one connection take the same clock.
+//! 4. When the machine wants the connection closed, call [`close`](SocketConnection::close), and go on until it
+//!    [`is_over`](SocketConnection::is_over).
 
 use std::io;
 use std::net::IpAddr;
@@ -33,9 +35,9 @@ use super::dial::{Address, DialOptions};
 #[cfg(feature = "server")]
 use super::socket::Socket;
 use super::socket::is_gone;
-use super::stream::{Received, Stream};
 #[cfg(feature = "server")]
 use super::tls::ServerTls;
+use super::transport_stream::{Received, TransportStream};
 use crate::Clock;
 use crate::io::Pollable;
 
@@ -48,8 +50,8 @@ const LINGER: Duration = Duration::from_secs(2);
 const LAST_READS: usize = 64;
 
 /// A network connection. It never blocks, and it tells the machine what becomes of it.
-pub(crate) struct Wire {
-    stage: Stage,
+pub(crate) struct SocketConnection {
+    state: ConnectionState,
     /// For connections of our own.
     dialled: Option<Box<Dialled>>,
     /// Where the client is whose connection was accepted, if that is an address.
@@ -60,12 +62,12 @@ pub(crate) struct Wire {
     write_over: bool,
 }
 
-enum Stage {
+enum ConnectionState {
     #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers dial nobody"))]
     Approaching(Box<Approach>),
-    Open(Stream),
+    Open(TransportStream),
     Closing {
-        stream: Stream,
+        stream: TransportStream,
         until: Instant,
     },
     Over,
@@ -74,11 +76,11 @@ enum Stage {
 /// Which readiness of the socket to wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Readiness {
-    /// Call [`Wire::read`] when the socket can be read.
+    /// Call [`SocketConnection::read`] when the socket can be read.
     pub(crate) read: bool,
-    /// Call [`Wire::write`] when the socket can be written.
+    /// Call [`SocketConnection::write`] when the socket can be written.
     pub(crate) write: bool,
-    /// Call [`Wire::read`] without waiting: there is something that the socket does not know of any more.
+    /// Call [`SocketConnection::read`] without waiting: there is something that the socket does not know of any more.
     pub(crate) now: bool,
 }
 
@@ -89,14 +91,14 @@ impl Readiness {
     }
 }
 
-impl Wire {
+impl SocketConnection {
     /// Begins to connect. Call [`advance`](Self::advance) at once: nothing is done before. `wake` is called, from any
     /// thread, when [`advance`](Self::advance) is to be.
     #[cfg(feature = "client")]
     pub(crate) fn dial(address: Address, options: &Arc<DialOptions>, clock: Clock, wake: Wake) -> Self {
         let (approach, dialled) = Approach::begin(address, options, clock.now(), wake);
         Self {
-            stage: Stage::Approaching(Box::new(approach)),
+            state: ConnectionState::Approaching(Box::new(approach)),
             dialled: Some(Box::new(dialled)),
             client: None,
             read_over: false,
@@ -111,8 +113,8 @@ impl Wire {
     /// When it cannot be secured.
     #[cfg(feature = "server")]
     pub(crate) fn accepted(stream: Pollable, client: Option<IpAddr>, tls: Option<&ServerTls>) -> io::Result<Self> {
-        let stream = Stream::accepted(Socket::new(stream), tls).map_err(io::Error::other)?;
-        Ok(Self { stage: Stage::Open(stream), dialled: None, client, read_over: false, write_over: false })
+        let stream = TransportStream::accepted(Socket::new(stream), tls).map_err(io::Error::other)?;
+        Ok(Self { state: ConnectionState::Open(stream), dialled: None, client, read_over: false, write_over: false })
     }
 
     /// Where the client is whose connection was accepted.
@@ -122,47 +124,47 @@ impl Wire {
 
     /// What to wait for. There is nothing while a name is being looked up, nor when all is over.
     pub(crate) fn socket(&self) -> Option<&Pollable> {
-        match &self.stage {
-            Stage::Approaching(approach) => approach.pollable(),
-            Stage::Open(stream) | Stage::Closing { stream, .. } => Some(stream.socket.pollable()),
-            Stage::Over => None,
+        match &self.state {
+            ConnectionState::Approaching(approach) => approach.pollable(),
+            ConnectionState::Open(stream) | ConnectionState::Closing { stream, .. } => Some(stream.socket.pollable()),
+            ConnectionState::Over => None,
         }
     }
 
     /// Which readiness matters now, given whether the machine takes bytes and whether it has some.
     pub(crate) fn interest(&self, reads: bool, writes: bool) -> Readiness {
-        match &self.stage {
-            Stage::Approaching(approach) => approach.interest(),
-            Stage::Open(stream) => stream.interest(reads && !self.read_over, writes),
-            Stage::Closing { .. } => Readiness { read: true, ..Readiness::default() },
-            Stage::Over => Readiness::default(),
+        match &self.state {
+            ConnectionState::Approaching(approach) => approach.interest(),
+            ConnectionState::Open(stream) => stream.interest(reads && !self.read_over, writes),
+            ConnectionState::Closing { .. } => Readiness { read: true, ..Readiness::default() },
+            ConnectionState::Over => Readiness::default(),
         }
     }
 
     /// When to call [`advance`](Self::advance), at the latest.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        match &self.stage {
-            Stage::Approaching(approach) => earliest(self.open_until(), approach.deadline()),
-            Stage::Closing { until, .. } => Some(*until),
-            Stage::Over => None,
-            Stage::Open(stream) if !stream.is_handshaking() => None,
-            Stage::Open(_) => self.open_until(),
+        match &self.state {
+            ConnectionState::Approaching(approach) => earliest(self.open_until(), approach.deadline()),
+            ConnectionState::Closing { until, .. } => Some(*until),
+            ConnectionState::Over => None,
+            ConnectionState::Open(stream) if !stream.is_handshaking() => None,
+            ConnectionState::Open(_) => self.open_until(),
         }
     }
 
     /// Whether bytes of the machine's can go and come.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(&self.stage, Stage::Open(stream) if !stream.is_handshaking())
+        matches!(&self.state, ConnectionState::Open(stream) if !stream.is_handshaking())
     }
 
     /// Whether it is being looked up or connected to.
     pub(crate) fn is_dialing(&self) -> bool {
-        matches!(&self.stage, Stage::Approaching(approach) if approach.is_dialing())
+        matches!(&self.state, ConnectionState::Approaching(approach) if approach.is_dialing())
     }
 
     /// Whether there is nothing left to do.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over)
+        matches!(self.state, ConnectionState::Over)
     }
 
     fn open_until(&self) -> Option<Instant> {
@@ -173,9 +175,9 @@ impl Wire {
     /// harmless.
     pub(crate) fn advance<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) {
         let now = clock.now();
-        match &self.stage {
-            Stage::Closing { until, .. } if *until <= now => self.stage = Stage::Over,
-            Stage::Closing { .. } | Stage::Over => {}
+        match &self.state {
+            ConnectionState::Closing { until, .. } if *until <= now => self.state = ConnectionState::Over,
+            ConnectionState::Closing { .. } | ConnectionState::Over => {}
             _ if self.is_open() => {}
             _ if self.open_until().is_some_and(|deadline| deadline <= now) => {
                 let why = self.lateness();
@@ -185,7 +187,7 @@ impl Wire {
                 // What could not be written now is asked for by the interest.
                 let _ = self.write(machine, conn, clock);
             }
-            Stage::Approaching(_) | Stage::Open(_) => {}
+            ConnectionState::Approaching(_) | ConnectionState::Open(_) => {}
         }
     }
 
@@ -196,11 +198,11 @@ impl Wire {
     ///
     /// `WouldBlock` when the socket has nothing. That is the only error.
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
-        if let (Stage::Approaching(approach), Some(dialled)) = (&mut self.stage, &self.dialled) {
+        if let (ConnectionState::Approaching(approach), Some(dialled)) = (&mut self.state, &self.dialled) {
             match approach.read(dialled)? {
                 Step::OnTheWay => {}
                 Step::Reached(stream) => {
-                    self.stage = Stage::Open(stream);
+                    self.state = ConnectionState::Open(stream);
                     // What waited for the proxy goes now.
                     let _ = self.write_open(machine, conn, clock);
                 }
@@ -208,15 +210,15 @@ impl Wire {
             }
             return Ok(false);
         }
-        match &mut self.stage {
-            Stage::Open(_) => self.read_open(machine, conn, clock),
-            Stage::Closing { stream, .. } => {
+        match &mut self.state {
+            ConnectionState::Open(_) => self.read_open(machine, conn, clock),
+            ConnectionState::Closing { stream, .. } => {
                 if stream.socket.discard()? {
-                    self.stage = Stage::Over;
+                    self.state = ConnectionState::Over;
                 }
                 Ok(false)
             }
-            Stage::Approaching(_) | Stage::Over => Ok(false),
+            ConnectionState::Approaching(_) | ConnectionState::Over => Ok(false),
         }
     }
 
@@ -227,45 +229,47 @@ impl Wire {
     ///
     /// `WouldBlock` when that is not all. That is the only error.
     pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
-        if let (Stage::Approaching(approach), Some(dialled)) = (&mut self.stage, &self.dialled) {
+        if let (ConnectionState::Approaching(approach), Some(dialled)) = (&mut self.state, &self.dialled) {
             let now = clock.now();
             match approach.write(dialled, now)? {
                 Step::OnTheWay => return Ok(()),
-                Step::Reached(stream) => self.stage = Stage::Open(stream),
+                Step::Reached(stream) => self.state = ConnectionState::Open(stream),
                 Step::Failed(why) => self.not_opened(machine, conn, why, now),
             }
         }
-        match &mut self.stage {
-            Stage::Open(_) => self.write_open(machine, conn, clock),
-            Stage::Approaching(_) | Stage::Closing { .. } | Stage::Over => Ok(()),
+        match &mut self.state {
+            ConnectionState::Open(_) => self.write_open(machine, conn, clock),
+            ConnectionState::Approaching(_) | ConnectionState::Closing { .. } | ConnectionState::Over => Ok(()),
         }
     }
 
     /// Closes the connection: everything of the machine's has been written. The peer is told that nothing more comes.
     /// What it still sends is read and dropped for a while, so that the last words to it are not lost; a driver that
-    /// does not want to wait for that may drop the wire.
+    /// does not want to wait for that may drop the connection.
     pub(crate) fn close(&mut self, clock: Clock) {
-        let Stage::Open(mut stream) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
+        let ConnectionState::Open(mut stream) = std::mem::replace(&mut self.state, ConnectionState::Over) else {
+            return;
+        };
         if stream.say_goodbye() || self.read_over || self.dialled.is_some() {
             return;
         }
-        self.stage = Stage::Closing { stream, until: clock.now() + LINGER };
+        self.state = ConnectionState::Closing { stream, until: clock.now() + LINGER };
     }
 
     /// Whether it is closed, and only what the peer still sends is read and dropped.
     pub(crate) fn is_closing(&self) -> bool {
-        matches!(self.stage, Stage::Closing { .. })
+        matches!(self.state, ConnectionState::Closing { .. })
     }
 
     /// Does not wait any longer for what the peer still sends.
     pub(crate) fn close_at_once(&mut self) {
         if self.is_closing() {
-            self.stage = Stage::Over;
+            self.state = ConnectionState::Over;
         }
     }
 
     fn read_open<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
-        let Stage::Open(stream) = &mut self.stage else { return Ok(false) };
+        let ConnectionState::Open(stream) = &mut self.state else { return Ok(false) };
         let handshaking = stream.is_handshaking();
         if let Err(why) = stream.handshake()? {
             let why = self.about_whom(why);
@@ -319,7 +323,7 @@ impl Wire {
             self.forsaken(machine, conn, clock.now());
         }
         loop {
-            let Stage::Open(stream) = &mut self.stage else { return Ok(()) };
+            let ConnectionState::Open(stream) = &mut self.state else { return Ok(()) };
             let sent = if self.write_over { Ok(machine.write_buf(conn).len()) } else { stream.send(machine, conn) };
             match sent {
                 Ok(0) => return Ok(()),
@@ -359,7 +363,7 @@ impl Wire {
     }
 
     fn ended<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
-        if matches!(&self.stage, Stage::Open(stream) if !stream.may_end()) {
+        if matches!(&self.state, ConnectionState::Open(stream) if !stream.may_end()) {
             // A body that goes on until the end would pass for a whole one.
             let why = "TLS: the connection ended without a goodbye (close_notify), so what came last may not be all";
             let why = self.about_whom(why.into());
@@ -376,12 +380,12 @@ impl Wire {
     }
 
     fn broken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, why: String, now: Instant) {
-        self.stage = Stage::Over;
+        self.state = ConnectionState::Over;
         machine.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, why), now);
     }
 
     fn not_opened<M: Machine>(&mut self, machine: &mut M, conn: ConnId, why: String, now: Instant) {
-        self.stage = Stage::Over;
+        self.state = ConnectionState::Over;
         machine.conn_failed(conn, ConnError::new(ConnErrorKind::NotOpened, why), now);
     }
 
@@ -396,17 +400,17 @@ impl Wire {
     /// Why it took too long.
     fn lateness(&self) -> String {
         let Some(dialled) = &self.dialled else { return String::new() };
-        match &self.stage {
-            Stage::Approaching(approach) => dialled.late(&approach.progress()),
+        match &self.state {
+            ConnectionState::Approaching(approach) => dialled.late(&approach.progress()),
             _ => dialled.late("the TLS handshake was not finished"),
         }
     }
 }
 
-impl Drop for Wire {
+impl Drop for SocketConnection {
     fn drop(&mut self) {
         // A connection that is dropped without being closed still takes leave.
-        if let Stage::Open(stream) = &mut self.stage {
+        if let ConnectionState::Open(stream) = &mut self.state {
             stream.say_goodbye();
         }
     }

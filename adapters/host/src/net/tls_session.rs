@@ -17,7 +17,7 @@ use super::tls::describe;
 const READ_BYTES: usize = 18 * 1024;
 
 /// One side of a TLS session.
-pub(super) struct Session {
+pub(super) struct TlsSession {
     tls: Connection,
     /// What was read from the socket and is not decrypted yet. It is given back as soon as it is empty: most sessions
     /// are idle.
@@ -44,7 +44,7 @@ pub(super) enum Taken {
     Fault(String),
 }
 
-impl Session {
+impl TlsSession {
     /// Towards a server that has to prove that it is `host`.
     #[cfg(feature = "client")]
     pub(super) fn client(config: Arc<ClientConfig>, host: &str) -> Result<Self, String> {

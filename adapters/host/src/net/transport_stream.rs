@@ -4,20 +4,20 @@ use std::io;
 
 use windlass::{ConnId, Machine};
 
+use super::connection::Readiness;
 #[cfg(feature = "client")]
 use super::dial::{Address, DialOptions};
-#[cfg(feature = "tls")]
-use super::session::{Session, Taken};
 use super::socket::Socket;
 #[cfg(feature = "server")]
 use super::tls::ServerTls;
-use super::wire::Readiness;
+#[cfg(feature = "tls")]
+use super::tls_session::{Taken, TlsSession};
 
 /// An open connection.
-pub(super) struct Stream {
+pub(super) struct TransportStream {
     pub(super) socket: Socket,
     #[cfg(feature = "tls")]
-    session: Option<Box<Session>>,
+    session: Option<Box<TlsSession>>,
 }
 
 /// What there is to read.
@@ -28,7 +28,7 @@ pub(super) enum Received {
     Fault(String),
 }
 
-impl Stream {
+impl TransportStream {
     /// What goes between the machine and a socket that leads to the server.
     #[cfg(all(feature = "client", feature = "tls"))]
     pub(super) fn dialled(socket: Socket, address: &Address, options: &DialOptions) -> Result<Self, String> {
@@ -36,7 +36,7 @@ impl Stream {
             false => None,
             true => {
                 let config = options.tls.client_config().map_err(|error| error.to_string())?;
-                Some(Box::new(Session::client(config, address.bare_host())?))
+                Some(Box::new(TlsSession::client(config, address.bare_host())?))
             }
         };
         Ok(Self { socket, session })
@@ -55,7 +55,7 @@ impl Stream {
     pub(super) fn accepted(socket: Socket, tls: Option<&ServerTls>) -> Result<Self, String> {
         let session = match tls {
             None => None,
-            Some(tls) => Some(Box::new(Session::server(tls.config().clone())?)),
+            Some(tls) => Some(Box::new(TlsSession::server(tls.config().clone())?)),
         };
         Ok(Self { socket, session })
     }

@@ -12,19 +12,19 @@ use windlass::{ConnId, Instant, Machine};
 
 #[cfg(feature = "client")]
 use super::dial::{Address, DialOptions};
-use super::{Readiness, Wake, Wire};
+use super::{Readiness, SocketConnection, Wake};
 use crate::Clock;
 use crate::drive::Reading;
 use crate::io::Pollable;
 
 /// The connections of a machine, and what their driver has to know of them.
-pub(crate) struct Wires {
+pub(crate) struct SocketConnections {
     #[cfg(feature = "client")]
     options: Arc<DialOptions>,
     clock: Clock,
     /// Makes the driver look again.
     wake: Wake,
-    wires: BTreeMap<ConnId, Held>,
+    connections: BTreeMap<ConnId, Held>,
     /// Those whose socket is not the one that the driver knows: new ones, changed ones, ones that are gone.
     unwatched: Vec<ConnId>,
     /// Those that are being looked up or connected to, of which readiness does not tell all.
@@ -36,7 +36,7 @@ pub(crate) struct Wires {
 }
 
 struct Held {
-    wire: Wire,
+    connection: SocketConnection,
     /// Wakes the task that moves this one, where each has its own.
     mover: Option<Waker>,
     /// What whoever moves it waits for.
@@ -45,7 +45,7 @@ struct Held {
     due: Option<Instant>,
 }
 
-impl Wires {
+impl SocketConnections {
     /// Connections at a time that are closed but for what their peers still send. No machine counts them: peers that
     /// connect, are refused and stay would take up all descriptors. Beyond it the oldest are closed at once.
     pub(crate) const LINGERING: usize = 256;
@@ -56,7 +56,7 @@ impl Wires {
             options: Arc::default(),
             clock,
             wake,
-            wires: BTreeMap::new(),
+            connections: BTreeMap::new(),
             unwatched: Vec::new(),
             dialing: BTreeSet::new(),
             timed: BTreeSet::new(),
@@ -74,13 +74,13 @@ impl Wires {
     #[cfg(feature = "client")]
     pub(crate) fn open(&mut self, conn: ConnId, target: HttpTarget) {
         let address = Address { host: target.host, port: target.port, tls: target.tls };
-        let wire = Wire::dial(address, &self.options, self.clock, self.wake.clone());
-        self.insert(conn, wire);
+        let connection = SocketConnection::dial(address, &self.options, self.clock, self.wake.clone());
+        self.insert(conn, connection);
     }
 
     /// Takes in a connection that was accepted.
-    pub(crate) fn insert(&mut self, conn: ConnId, wire: Wire) {
-        self.wires.insert(conn, Held { wire, mover: None, awaited: Readiness::default(), due: None });
+    pub(crate) fn insert(&mut self, conn: ConnId, connection: SocketConnection) {
+        self.connections.insert(conn, Held { connection, mover: None, awaited: Readiness::default(), due: None });
         self.unwatched.push(conn);
         self.with(conn, |_| ());
     }
@@ -88,22 +88,22 @@ impl Wires {
     /// Closes a connection on which everything is written.
     pub(crate) fn close(&mut self, conn: ConnId) {
         let clock = self.clock;
-        self.with(conn, |wire| wire.close(clock));
-        if let Some(mover) = self.wires.get_mut(&conn).and_then(|held| held.mover.take()) {
+        self.with(conn, |connection| connection.close(clock));
+        if let Some(mover) = self.connections.get_mut(&conn).and_then(|held| held.mover.take()) {
             mover.wake();
         }
-        if self.wires.get(&conn).is_some_and(|held| held.wire.is_closing()) {
+        if self.connections.get(&conn).is_some_and(|held| held.connection.is_closing()) {
             self.closing.push_back(conn);
         }
         while self.closing.len() > Self::LINGERING {
             let Some(oldest) = self.closing.pop_front() else { break };
-            self.with(oldest, Wire::close_at_once);
+            self.with(oldest, SocketConnection::close_at_once);
         }
     }
 
     /// Lets go of a connection that nobody can wait for.
     pub(crate) fn drop_one(&mut self, conn: ConnId) {
-        self.with(conn, Wire::close_at_once);
+        self.with(conn, SocketConnection::close_at_once);
     }
 
     /// Lets go of all connections, and gives their names.
@@ -112,18 +112,18 @@ impl Wires {
         self.dialing.clear();
         self.timed.clear();
         self.closing.clear();
-        std::mem::take(&mut self.wires).into_keys().collect()
+        std::mem::take(&mut self.connections).into_keys().collect()
     }
 
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> Reading {
         let clock = self.clock;
-        let read = self.with(conn, |wire| {
-            let Ok(mut exhausted) = wire.read(machine, conn, clock) else {
+        let read = self.with(conn, |connection| {
+            let Ok(mut exhausted) = connection.read(machine, conn, clock) else {
                 return Reading { count: 0, exhausted: true };
             };
             // Something was read: that there is no more must not have the driver wait before the machine has seen it.
-            while !exhausted && wire.interest(machine.reads(conn), false).now {
-                match wire.read(machine, conn, clock) {
+            while !exhausted && connection.interest(machine.reads(conn), false).now {
+                match connection.read(machine, conn, clock) {
                     Ok(nothing_left) => exhausted = nothing_left,
                     Err(_) => break,
                 }
@@ -135,7 +135,7 @@ impl Wires {
 
     pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId) -> io::Result<()> {
         let clock = self.clock;
-        self.with(conn, |wire| wire.write(machine, conn, clock)).unwrap_or(Ok(()))
+        self.with(conn, |connection| connection.write(machine, conn, clock)).unwrap_or(Ok(()))
     }
 
     /// Writes on the connections that have something new, and looks after those that are not open yet. Returns whether
@@ -147,9 +147,9 @@ impl Wires {
             let due = self.timed.iter().take_while(|(due, _)| *due <= now).map(|(_, conn)| conn);
             let moved: Vec<_> = self.dialing.iter().chain(due).copied().collect();
             for conn in moved {
-                let (clock, before) = (self.clock, self.wires.len());
-                self.with(conn, |wire| wire.advance(machine, conn, clock));
-                progress |= self.wires.len() != before;
+                let (clock, before) = (self.clock, self.connections.len());
+                self.with(conn, |connection| connection.advance(machine, conn, clock));
+                progress |= self.connections.len() != before;
             }
         }
         while let Some(conn) = machine.next_to_move() {
@@ -163,8 +163,8 @@ impl Wires {
 
     /// Wakes whoever moves a connection if it does not wait for what has become possible, or necessary.
     fn have_awaited<M: Machine>(&mut self, machine: &mut M, conn: ConnId) {
-        let Some(held) = self.wires.get_mut(&conn) else { return };
-        let wanted = held.wire.interest(machine.reads(conn), !machine.write_buf(conn).is_empty());
+        let Some(held) = self.connections.get_mut(&conn) else { return };
+        let wanted = held.connection.interest(machine.reads(conn), !machine.write_buf(conn).is_empty());
         if held.awaited.covers(wanted) {
             return;
         }
@@ -175,29 +175,29 @@ impl Wires {
     }
 
     /// Does something with a connection, and notes what that did to it.
-    fn with<V>(&mut self, conn: ConnId, act: impl FnOnce(&mut Wire) -> V) -> Option<V> {
-        let held = self.wires.get_mut(&conn)?;
-        let socket = |wire: &Wire| wire.socket().map(Pollable::identity);
-        let before = socket(&held.wire);
-        let value = act(&mut held.wire);
-        if socket(&held.wire) != before {
+    fn with<V>(&mut self, conn: ConnId, act: impl FnOnce(&mut SocketConnection) -> V) -> Option<V> {
+        let held = self.connections.get_mut(&conn)?;
+        let socket = |connection: &SocketConnection| connection.socket().map(Pollable::identity);
+        let before = socket(&held.connection);
+        let value = act(&mut held.connection);
+        if socket(&held.connection) != before {
             self.unwatched.push(conn);
             if let Some(mover) = held.mover.take() {
                 mover.wake();
             }
         }
-        match held.wire.is_dialing() {
+        match held.connection.is_dialing() {
             true => self.dialing.insert(conn),
             false => !self.dialing.is_empty() && self.dialing.remove(&conn),
         };
-        let due = held.wire.deadline();
+        let due = held.connection.deadline();
         if held.due != due {
             let before = std::mem::replace(&mut held.due, due);
             before.map(|before| self.timed.remove(&(before, conn)));
             due.map(|due| self.timed.insert((due, conn)));
         }
-        if held.wire.is_over() {
-            self.wires.remove(&conn);
+        if held.connection.is_over() {
+            self.connections.remove(&conn);
             self.closing.retain(|closing| *closing != conn);
         }
         Some(value)
@@ -210,14 +210,14 @@ impl Wires {
         conn: ConnId,
         mover: Option<&Waker>,
     ) -> Option<(Option<Pollable>, Readiness)> {
-        let held = self.wires.get_mut(&conn)?;
+        let held = self.connections.get_mut(&conn)?;
         if let Some(mover) = mover {
             held.mover = Some(mover.clone());
         }
         let reads = machine.reads(conn);
         let writes = !machine.write_buf(conn).is_empty();
-        held.awaited = held.wire.interest(reads, writes);
-        Some((held.wire.socket().cloned(), held.awaited))
+        held.awaited = held.connection.interest(reads, writes);
+        Some((held.connection.socket().cloned(), held.awaited))
     }
 
     /// The connections whose sockets the driver does not know.
@@ -235,7 +235,7 @@ impl Wires {
 
     /// Whether nothing is being closed any more.
     pub(crate) fn is_empty(&self) -> bool {
-        self.wires.is_empty()
+        self.connections.is_empty()
     }
 }
 
@@ -259,26 +259,26 @@ mod tests {
         let config = ServerConfig::new(Implementation::new("test", "1"));
         let mut machine: HttpServer<(), ()> =
             HttpServer::new(config, http, Registry::new(), &Seed::from_number(1), clock.now());
-        let mut wires = Wires::new(clock, Arc::new(|| {}));
+        let mut connections = SocketConnections::new(clock, Arc::new(|| {}));
         let listener = HttpListener::bind("127.0.0.1:0").unwrap();
         let mut staying = Vec::new();
-        for _ in 0..Wires::LINGERING + 50 {
+        for _ in 0..SocketConnections::LINGERING + 50 {
             staying.push(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
             let conn = machine.accept(clock.now());
-            wires.insert(conn, listener.accept().unwrap());
+            connections.insert(conn, listener.accept().unwrap());
             let Output::Close(refused) = machine.poll() else { panic!("there is no room for anybody") };
             assert_eq!(refused, conn);
-            wires.close(refused);
+            connections.close(refused);
         }
-        let counts = [wires.wires.len(), wires.timed.len(), wires.closing.len()];
-        assert!(counts.iter().all(|count| *count <= Wires::LINGERING), "{counts:?}");
+        let counts = [connections.connections.len(), connections.timed.len(), connections.closing.len()];
+        assert!(counts.iter().all(|count| *count <= SocketConnections::LINGERING), "{counts:?}");
         // The oldest had to go, and those who leave themselves are forgotten.
         let mut buffer = [0; 1];
         staying[0].set_nonblocking(true).unwrap();
         assert_eq!(staying[0].peek(&mut buffer).unwrap(), 0);
-        let last: ConnId = *wires.closing.back().unwrap();
+        let last: ConnId = *connections.closing.back().unwrap();
         drop(staying);
-        while wires.read(&mut machine, last).exhausted {}
-        assert!(!wires.closing.contains(&last) && !wires.wires.contains_key(&last));
+        while connections.read(&mut machine, last).exhausted {}
+        assert!(!connections.closing.contains(&last) && !connections.connections.contains_key(&last));
     }
 }

@@ -26,10 +26,10 @@ const FAIR_ROUNDS: usize = 4;
 const FAIR_ACCEPTS: usize = 16;
 
 /// What the driver of a machine does about its connections.
-pub(super) struct Network<R: Runtime> {
+pub(super) struct ConnectionTasks<R: Runtime> {
     moved: BTreeSet<ConnId>,
     armed: Arc<Armed>,
-    door: Option<Door<R>>,
+    acceptor: Option<Acceptor<R>>,
 }
 
 /// When the driver will look by itself, in microseconds. Whoever takes a turn in its place wakes it if that is too
@@ -47,17 +47,17 @@ impl Armed {
 }
 
 /// Where clients come in.
-struct Door<R: Runtime> {
+struct Acceptor<R: Runtime> {
     /// Let go before the listener, which tells that it is closed.
     watched: Option<R::Watched>,
     listener: HttpListener,
     pause: Option<BoxFuture<()>>,
 }
 
-impl<R: Runtime> Network<R> {
+impl<R: Runtime> ConnectionTasks<R> {
     pub(super) fn new(listener: Option<HttpListener>) -> Self {
-        let door = listener.map(|listener| Door { listener, watched: None, pause: None });
-        Self { moved: BTreeSet::new(), armed: Arc::new(Armed(AtomicU64::new(u64::MAX))), door }
+        let acceptor = listener.map(|listener| Acceptor { listener, watched: None, pause: None });
+        Self { moved: BTreeSet::new(), armed: Arc::new(Armed(AtomicU64::new(u64::MAX))), acceptor }
     }
 
     /// Starts to move the connections that are new, and lets clients in; true if there was anything to do.
@@ -70,21 +70,21 @@ impl<R: Runtime> Network<R> {
     ) -> bool {
         self.armed.set(interest.deadline);
         for conn in driven.core().take_unwatched() {
-            if driven.core().wire(conn, None).is_none() {
+            if driven.core().connection_interest(conn, None).is_none() {
                 self.moved.remove(&conn);
             } else if self.moved.insert(conn) {
                 R::spawn(move_connection::<R, D>(driven.clone(), wakeup.clone(), self.armed.clone(), conn));
             }
         }
         if !interest.listen {
-            self.door = None;
+            self.acceptor = None;
         }
-        let Some(door) = &mut self.door else { return false };
-        door.poll(driven, context)
+        let Some(acceptor) = &mut self.acceptor else { return false };
+        acceptor.poll(driven, context)
     }
 }
 
-impl<R: Runtime> Door<R> {
+impl<R: Runtime> Acceptor<R> {
     fn poll<D: Turned>(&mut self, driven: &Arc<D>, context: &mut Context<'_>) -> bool {
         if self.pause.as_mut().is_some_and(|pause| pause.as_mut().poll(context).is_pending()) {
             return false;
@@ -146,7 +146,7 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
     poll_fn(|context| {
         for _ in 0..FAIR_ROUNDS {
             // The waker is left with the connection first, so that nothing which happens from now on is missed.
-            let Some((socket, wanted)) = driven.core().wire(conn, Some(context.waker())) else {
+            let Some((socket, wanted)) = driven.core().connection_interest(conn, Some(context.waker())) else {
                 return Poll::Ready(());
             };
             let progress = match watch(&mut watched, socket) {
@@ -202,19 +202,20 @@ fn move_once<R: Runtime, D: Turned>(
     let mut progress = false;
     if !wanted.write {
         watched.output = None;
-    } else if driven.core().write_wire(conn).is_ok() {
+    } else if driven.core().write_connection(conn).is_ok() {
         progress = true;
     } else {
-        let written = R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.core().write_wire(conn));
+        let written =
+            R::poll_io(watched.output()?, Direction::Write, context, &mut || driven.core().write_connection(conn));
         progress |= ready(written)?;
     }
     // What a TLS session holds no readiness tells of.
-    if wanted.now && driven.core().read_wire(conn).count > 0 {
+    if wanted.now && driven.core().read_connection(conn).count > 0 {
         progress = true;
     } else if wanted.read {
         // Whether something came does not depend on whether there may be more.
         let read = &mut || {
-            let reading = driven.core().read_wire(conn);
+            let reading = driven.core().read_connection(conn);
             progress |= reading.count > 0;
             if reading.exhausted { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
         };
