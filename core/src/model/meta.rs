@@ -1,8 +1,7 @@
 //! The `_meta` object: what peers and extensions say beside the protocol.
 
-use crate::json::JsonText;
 #[cfg(feature = "server")]
-use crate::json::{Fault, pick_and_count};
+use crate::json::{Fault, JsonText, pick_and_count};
 
 /// The keys that the specification defines.
 pub mod key {
@@ -75,6 +74,7 @@ fn is_name(name: &str) -> bool {
             && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
+#[cfg(feature = "server")]
 /// What a receiver reads from the `_meta` of a request, each value as it came: what is wrong with one of them is for
 /// whoever needs it, and spoils no other.
 #[non_exhaustive]

@@ -86,7 +86,9 @@ pub use implementation::{Icon, IconTheme, Implementation};
 pub use input_required::{InputRequest, InputRequests, InputRequiredResult, InputResponses};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
-pub use meta::{Meta, RequestMeta, key};
+#[cfg(feature = "server")]
+pub use meta::RequestMeta;
+pub use meta::{Meta, key};
 pub use method::{EmptyParams, EmptyResult, Method, Notice};
 #[cfg(feature = "server")]
 pub(crate) use methods::Capability;
