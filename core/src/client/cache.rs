@@ -127,3 +127,16 @@ fn time_to_live(result: JsonText<'_>) -> Duration {
     let millis = hint.and_then(|hint| hint.as_str().parse().ok());
     Duration::from_millis(millis.unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_outdates_what_is_above_and_below_it() {
+        assert!(stale(Some("a:b"), Some("a:b")));
+        assert!(stale(Some("a:b/c"), Some("a:b")) && stale(Some("a:b"), Some("a:b/c")));
+        assert!(!stale(Some("a:c"), Some("a:b")));
+        assert!(stale(None, Some("a:b")) && stale(Some("a:b"), None));
+    }
+}

@@ -326,6 +326,15 @@ mod tests {
     }
 
     #[test]
+    fn engines_know_what_the_other_side_sends_unless_it_is_left_to_programs() {
+        let known = |name, sender| MethodInfo::find(name).is_some_and(|info| info.is_for_engine(sender));
+        assert!(known("tools/call", Side::Client) && !known("tools/call", Side::Server));
+        assert!(known("sampling/createMessage", Side::Server) && !known("sampling/createMessage", Side::Client));
+        assert!(known("ping", Side::Client) && known("ping", Side::Server));
+        assert!(!known("tasks/get", Side::Client) && !known("tasks/get", Side::Server));
+    }
+
+    #[test]
     fn revisions_have_what_they_have() {
         let has = |name: &str| {
             let info = MethodInfo::find(name).unwrap();

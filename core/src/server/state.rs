@@ -248,6 +248,8 @@ mod tests {
         let sealed = [seal(&sealer, 1), seal(&sealer, 2), later];
         let ids: BTreeSet<_> = sealed.iter().map(|it| sealer.open(it, &call(), LATER).unwrap().id).collect();
         assert_eq!(ids.len(), 3, "{ids:?}");
+        let (shown, text) = ids.iter().map(|id| (alloc::format!("{id:?}"), alloc::format!("{id}"))).next().unwrap();
+        assert_eq!(shown, alloc::format!("StateId({text})"));
         // Not even what is the same in both is seen to be.
         let (one, two) = (URL_SAFE_NO_PAD.decode(&sealed[0]).unwrap(), URL_SAFE_NO_PAD.decode(&sealed[1]).unwrap());
         let alike = one.iter().zip(&two).filter(|(one, two)| one == two).count();

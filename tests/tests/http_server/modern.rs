@@ -93,7 +93,9 @@ fn a_client_that_only_stops_sending_gets_all_its_answers() {
     let all = ["echo", "slow", "slow", "echo"].iter().zip(1..).map(|(name, id)| request(id, name)).collect::<String>();
     house.write(conn, all.as_bytes());
     assert!(body(&house.read(conn)).contains(r#""id":1,"result""#));
+    assert!(house.server.reads(conn), "its end is to be seen");
     house.stop_sending(conn);
+    assert!(!house.server.reads(conn), "what has ended would be ready to be read for ever");
     house.answer_slow();
     let quick = house.read(conn);
     assert_eq!(header(&quick, "Content-Type").as_deref(), Some("application/json"), "{quick}");
