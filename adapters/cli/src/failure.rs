@@ -28,6 +28,8 @@ pub(crate) enum FailureKind {
     Server,
     /// The tool reported an error in its result.
     Tool,
+    /// The result could not be written.
+    Output,
     /// A signal ended the command before it was done.
     Interrupted(i32),
 }
@@ -39,6 +41,7 @@ impl FailureKind {
             Self::Authorization => 3,
             Self::Unreachable => 4,
             Self::Server | Self::Tool => 5,
+            Self::Output => 6,
             Self::Interrupted(signal) => interrupt::exit_code(signal),
         }
     }
@@ -50,6 +53,7 @@ impl FailureKind {
             Self::Unreachable => "unreachable",
             Self::Server => "server",
             Self::Tool => "tool",
+            Self::Output => "output",
             Self::Interrupted(_) => "interrupted",
         }
     }

@@ -50,7 +50,7 @@ A server gets the essentials of the environment only; for more, start it with `e
 
 exit codes
   0 done   1 wrong usage   3 the server wants other credentials   4 it cannot be reached, is gone or takes too long
-  5 the tool reported an error, or the server answered with one
+  5 the tool reported an error, or the server answered with one   6 the result could not be written
   130 Ctrl-C, 143 SIGTERM, 129 SIGHUP: the call is cancelled and the server ended first; a second one kills it at once
 
 examples

@@ -78,7 +78,7 @@ use std::process::ExitCode;
 #[cfg(unix)]
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
-    match usage::parse(&words).map_err(failure::Failure::usage).and_then(perform) {
+    match usage::parse(&words).map_err(failure::Failure::usage).and_then(perform).and_then(|()| output::check()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report(usage::wants_json(&words));

@@ -2,12 +2,14 @@
 //! but for what this program itself has to say to it.
 
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
+use crate::failure::{Failure, FailureKind};
 use crate::harmless;
 
-/// Writes a result for people to standard output. Whoever stops reading it has seen enough.
+/// Writes a result for people to standard output. What does not get there is for [`check`] to say.
 pub(crate) fn print(text: &str) {
     to_stdout(&harmless::text(text));
 }
@@ -39,9 +41,23 @@ fn as_json(value: &impl Serialize) -> String {
     }
 }
 
+/// Why something did not get to standard output, the first time that it did not.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
 fn to_stdout(text: &str) {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever stops reading has seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(LOST.set(error)),
+        _ => {}
+    }
+}
+
+/// Whether all that was printed got to where it was to go.
+pub(crate) fn check() -> Result<(), Failure> {
+    LOST.get().map_or(Ok(()), |error| {
+        Err(Failure::new(FailureKind::Output, format!("the result could not be written to standard output: {error}")))
+    })
 }
 
 fn to_stderr(text: &str) {

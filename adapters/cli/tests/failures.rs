@@ -30,6 +30,22 @@ fn a_value_that_does_not_fit_is_1_and_names_the_key() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_result_that_cannot_be_written_is_6() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    let output = command.arg("help").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(6));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("could not be written"), "{output:?}");
+    // Whoever stops reading has seen enough.
+    let (reading, writing) = UnixStream::pair().unwrap();
+    drop(reading);
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_windlass")).arg("help").stdout(OwnedFd::from(writing)).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn an_error_of_the_tool_is_5() {
     for runtime in RUNTIMES {
         let run = with_demo(runtime, &["call", "countdown", "steps=0", "--runtime", runtime]).expect(5);
