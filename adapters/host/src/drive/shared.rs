@@ -14,8 +14,6 @@ use std::task::Waker;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine};
 
-use crate::Clock;
-use crate::drive::hub::StreamPair;
 use crate::drive::{Hub, Interest, Program, Reading};
 #[cfg(feature = "http")]
 use crate::io::Pollable;
@@ -255,26 +253,6 @@ pub(crate) trait Driven: HasHub + Program<<Self as HasHub>::Machine> + Send + Sy
     /// Reads what there is.
     fn read(&self) -> Reading {
         self.shared().read()
-    }
-
-    /// Writes what the stream takes; `WouldBlock` if that is not all.
-    fn flush(&self) -> io::Result<()> {
-        self.with_hub(Hub::flush_or_block)
-    }
-
-    /// The deadline has come.
-    fn handle_timeout(&self) {
-        self.with_hub(Hub::handle_timeout);
-    }
-
-    /// The stream as it is now.
-    fn stream(&self) -> Option<StreamPair> {
-        self.with_hub(|hub| hub.stream())
-    }
-
-    /// The clock.
-    fn clock(&self) -> Clock {
-        self.with_hub(|hub| hub.clock())
     }
 
     /// Whether the machine has connections of its own, rather than one stream.

@@ -157,11 +157,8 @@ impl Child {
     }
 
     /// Does the same as [`shut_down`](Self::shut_down) on a short-lived thread, which calls `done` at the end.
-    pub fn shut_down_with(mut self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
-        match self.begin_end(grace) {
-            Some(exit) => end_in_background(exit, grace, done),
-            None => done(Err(ended())),
-        }
+    pub fn shut_down_with(self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
+        self.shut_down_unless_hurried(grace, Arc::default(), done);
     }
 
     /// The same, but the child is killed as soon as `hurried` is true.

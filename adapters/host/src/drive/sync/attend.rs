@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::watched_connections::WatchedConnections;
 use super::{Direction, Drive, Ready};
 use crate::Clock;
-use crate::drive::Interest;
 use crate::drive::shared::Driven;
+use crate::drive::{Hub, Interest};
 #[cfg(all(feature = "server", feature = "http"))]
 use crate::net::HttpListener;
 
@@ -24,7 +24,7 @@ pub(crate) struct Post<D: Drive, M: Driven> {
 
 impl<D: Drive, M: Driven> Post<D, M> {
     pub(crate) fn new(drive: D, driven: Arc<M>) -> Self {
-        let clock = driven.clock();
+        let clock = driven.with_hub(|hub| hub.clock());
         #[cfg(feature = "http")]
         let connections = driven.is_on_network().then(Mutex::default);
         Self {
@@ -55,14 +55,14 @@ impl<D: Drive, M: Driven> Post<D, M> {
             }
             return self.look_at_clock(interest);
         }
-        let stream = self.driven.stream();
+        let stream = self.driven.with_hub(|hub| hub.stream());
         let until_deadline = interest.deadline.map(|deadline| self.clock.until(deadline));
         let at_most = until_deadline.into_iter().chain(at_most).min();
         let wanted = Ready { read: interest.read, write: interest.write };
         let mut drive = self.drive();
         match (drive.wait(stream.as_ref(), wanted, at_most), stream) {
             (Ok(ready), _) => {
-                if ready.write && self.driven.flush().is_err() {
+                if ready.write && self.driven.with_hub(Hub::flush_or_block).is_err() {
                     drive.exhausted(Direction::Write);
                 }
                 if ready.read && self.driven.read().exhausted {
@@ -80,7 +80,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
 
     fn look_at_clock(&self, interest: Interest) {
         if interest.deadline.is_some_and(|deadline| deadline <= self.clock.now()) {
-            self.driven.handle_timeout();
+            self.driven.with_hub(Hub::handle_timeout);
         }
     }
 
