@@ -8,7 +8,7 @@
 use std::io;
 #[cfg(feature = "http")]
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 #[cfg(feature = "http")]
 use std::task::Waker;
 
@@ -19,6 +19,7 @@ use crate::drive::{Hub, Interest, Program, Reading};
 use crate::io::Pollable;
 #[cfg(feature = "http")]
 use crate::net::{Readiness, SocketConnection, SocketConnections};
+use crate::wait::Lock;
 
 /// A hub with what its driver and the callers have to know of each other.
 pub(crate) struct Shared<M: Machine, P: Program<M>> {
@@ -68,9 +69,9 @@ pub(crate) struct Turn {
 }
 
 impl<M: Machine, P: Program<M>> Shared<M, P> {
-    pub(crate) fn new(hub: Hub<M>, write_policy: WritePolicy) -> Mutex<Self> {
+    pub(crate) fn new(hub: Hub<M>, write_policy: WritePolicy) -> Lock<Self> {
         let driver = Attention::Working;
-        Mutex::new(Self { hub, left: Vec::new(), driver, batching: false, unwritten: 0, write_policy })
+        Lock::new(Self { hub, left: Vec::new(), driver, batching: false, unwritten: 0, write_policy })
     }
 
     /// The driver's turn: lets the machine do all it can.
@@ -159,11 +160,6 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
     }
 }
 
-/// Takes the lock. What a panic left behind is still a machine.
-pub(crate) fn lock<M: Machine, P: Program<M>>(shared: &Mutex<Shared<M, P>>) -> MutexGuard<'_, Shared<M, P>> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Whoever has a hold of a hub: a driver shares it with callers, a loop of the program's own has it for itself.
 pub(crate) trait HasHub {
     /// The machine.
@@ -205,7 +201,7 @@ pub(crate) trait HasHub {
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
     fn connection_interest(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
-        self.with_hub(|hub| hub.connection_interest(conn, mover))
+        self.with_hub(|hub| hub.connections.as_mut()?.interest(&mut hub.machine, conn, mover))
     }
 
     /// Reads on a connection.
@@ -217,7 +213,10 @@ pub(crate) trait HasHub {
     /// Writes on a connection; `WouldBlock` if that is not all.
     #[cfg(feature = "http")]
     fn write_connection(&self, conn: ConnId) -> io::Result<()> {
-        self.with_hub(|hub| hub.write_connection(conn))
+        self.with_hub(|hub| match &mut hub.connections {
+            Some(connections) => connections.write(&mut hub.machine, conn),
+            None => Ok(()),
+        })
     }
 }
 

@@ -23,7 +23,7 @@ mod worker_pool;
 use std::collections::BTreeMap;
 #[cfg(feature = "http")]
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use serde::Serialize;
 use windlass::link::AnyServer;
@@ -46,7 +46,7 @@ use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
 #[cfg(feature = "http")]
 use crate::wait::Shutdown;
-use crate::wait::{Closure, WaitClosed};
+use crate::wait::{Closure, Lock, WaitClosed};
 use crate::{Clock, Grace, seed};
 
 pub(crate) use handle::{for_each_registration, server_handle, server_settings};
@@ -121,8 +121,8 @@ pub(crate) struct Job {
 
 /// What a server's driver, handlers and handles share.
 pub(crate) struct ServerCore {
-    shared: Mutex<Shared<Machine, Self>>,
-    running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
+    shared: Lock<Shared<Machine, Self>>,
+    running: Lock<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closure: Closure,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -150,18 +150,18 @@ impl ServerCore {
             }
         };
         let shared = Shared::new(hub, write_policy);
-        Ok(Arc::new(Self { shared, running: Mutex::default(), closure: Closure::default(), wake }))
+        Ok(Arc::new(Self { shared, running: Lock::default(), closure: Closure::default(), wake }))
     }
 
     /// Gives a handler's outcome to the machine.
     pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
-        self.running().remove(&reply.key());
+        self.running.lock().remove(&reply.key());
         self.change(|machine, now| machine.respond(reply, outcome, now));
     }
 
     /// The same on the thread of the driver, which will take its turn: answers to many requests are written together.
     pub(crate) fn respond_before_turn(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
-        self.running().remove(&reply.key());
+        self.running.lock().remove(&reply.key());
         let mut shared = self.shared();
         let now = shared.hub.now();
         shared.hub.machine.respond(reply, outcome, now);
@@ -183,10 +183,6 @@ impl ServerCore {
     #[cfg(feature = "http")]
     pub(crate) fn shutdown(&self) -> Arc<Shutdown> {
         self.shared().hub.shutdown()
-    }
-
-    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,7 +206,7 @@ impl HasHub for ServerCore {
 
 impl Driven for ServerCore {
     fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
-        shared::lock(&self.shared)
+        self.shared.lock()
     }
 
     fn wake_driver(&self) {
@@ -237,11 +233,11 @@ impl Program<Machine> for ServerCore {
         match event {
             ServerEvent::Invoke { reply, handler, invocation } => {
                 let cancellation = Arc::new(Cancellation::default());
-                self.running().insert(reply.key(), cancellation.clone());
+                self.running.lock().insert(reply.key(), cancellation.clone());
                 actions.push(ServerAction::Invoke(Job { reply, handler, invocation, cancellation }));
             }
             ServerEvent::Cancelled(key) => {
-                if let Some(cancellation) = self.running().remove(&key) {
+                if let Some(cancellation) = self.running.lock().remove(&key) {
                     actions.push(ServerAction::Cancel(cancellation));
                 }
             }
@@ -250,7 +246,7 @@ impl Program<Machine> for ServerCore {
                 actions.push(ServerAction::Finish(token));
             }
             ServerEvent::Closed(reason) => {
-                actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
+                actions.extend(std::mem::take(&mut *self.running.lock()).into_values().map(ServerAction::Cancel));
                 self.closure.close(reason);
             }
             _ => {}
