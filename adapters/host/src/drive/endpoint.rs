@@ -5,8 +5,6 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 #[cfg(feature = "server")]
-use std::sync::{Mutex, PoisonError};
-#[cfg(feature = "server")]
 use std::time::Duration;
 
 use windlass::{ConnError, ConnErrorKind};
@@ -14,6 +12,8 @@ use windlass::{ConnError, ConnErrorKind};
 #[cfg(all(feature = "client", feature = "http"))]
 use crate::HttpTarget;
 use crate::io::Pollable;
+#[cfg(feature = "server")]
+use crate::wait::Lock;
 use crate::wait::{Held, Shutdown};
 use crate::{Child, Command, Grace, StderrTail};
 #[cfg(feature = "server")]
@@ -131,9 +131,9 @@ impl Endpoint {
 #[cfg(feature = "server")]
 fn finish_output(pump: OutputPump, held: Held) {
     // Shared, because a thread that cannot be started does not give back what it was to get.
-    let pump = Arc::new(Mutex::new(Some((pump, held))));
-    let finish = |pump: &Mutex<Option<(OutputPump, Held)>>| {
-        let taken = pump.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let pump = Arc::new(Lock::new(Some((pump, held))));
+    let finish = |pump: &Lock<Option<(OutputPump, Held)>>| {
+        let taken = pump.lock().take();
         if let Some((pump, _held)) = taken {
             let _ = pump.finish_within(LAST_WORDS);
         }

@@ -6,8 +6,6 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
-#[cfg(feature = "http")]
-use std::task::Waker;
 
 #[cfg(all(feature = "client", feature = "http"))]
 use windlass::Target;
@@ -22,7 +20,7 @@ use crate::io::Pollable;
 #[cfg(all(feature = "client", feature = "http"))]
 use crate::net::{Carriage, HttpTarget};
 #[cfg(feature = "http")]
-use crate::net::{Readiness, SocketConnections, Wake};
+use crate::net::{SocketConnections, Wake};
 use crate::wait::Shutdown;
 use crate::{Clock, Grace, StderrTail};
 
@@ -485,27 +483,11 @@ impl<M: Machine> Hub<M> {
         Reading { count, exhausted: false }
     }
 
-    /// What to wait for on a connection; `None` if it is gone.
-    #[cfg(feature = "http")]
-    pub(crate) fn connection_interest(
-        &mut self,
-        conn: ConnId,
-        mover: Option<&Waker>,
-    ) -> Option<(Option<Pollable>, Readiness)> {
-        self.connections.as_mut()?.interest(&mut self.machine, conn, mover)
-    }
-
     /// Reads on a connection.
     #[cfg(feature = "http")]
     pub(crate) fn read_connection(&mut self, conn: ConnId) -> Reading {
         let nothing = Reading { count: 1, exhausted: false };
         self.connections.as_mut().map_or(nothing, |connections| connections.read(&mut self.machine, conn))
-    }
-
-    /// Writes on a connection; `WouldBlock` if that is not all.
-    #[cfg(feature = "http")]
-    pub(crate) fn write_connection(&mut self, conn: ConnId) -> io::Result<()> {
-        self.connections.as_mut().map_or(Ok(()), |connections| connections.write(&mut self.machine, conn))
     }
 
     /// The stream as it is now, to wait for.

@@ -8,19 +8,18 @@
 use std::io;
 #[cfg(feature = "http")]
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 #[cfg(feature = "http")]
 use std::task::Waker;
 
 use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine};
 
-use crate::Clock;
-use crate::drive::hub::StreamPair;
 use crate::drive::{Hub, Interest, Program, Reading};
 #[cfg(feature = "http")]
 use crate::io::Pollable;
 #[cfg(feature = "http")]
 use crate::net::{Readiness, SocketConnection, SocketConnections};
+use crate::wait::Lock;
 
 /// A hub with what its driver and the callers have to know of each other.
 pub(crate) struct Shared<M: Machine, P: Program<M>> {
@@ -70,9 +69,9 @@ pub(crate) struct Turn {
 }
 
 impl<M: Machine, P: Program<M>> Shared<M, P> {
-    pub(crate) fn new(hub: Hub<M>, write_policy: WritePolicy) -> Mutex<Self> {
+    pub(crate) fn new(hub: Hub<M>, write_policy: WritePolicy) -> Lock<Self> {
         let driver = Attention::Working;
-        Mutex::new(Self { hub, left: Vec::new(), driver, batching: false, unwritten: 0, write_policy })
+        Lock::new(Self { hub, left: Vec::new(), driver, batching: false, unwritten: 0, write_policy })
     }
 
     /// The driver's turn: lets the machine do all it can.
@@ -161,11 +160,6 @@ impl<M: Machine, P: Program<M>> Shared<M, P> {
     }
 }
 
-/// Takes the lock. What a panic left behind is still a machine.
-pub(crate) fn lock<M: Machine, P: Program<M>>(shared: &Mutex<Shared<M, P>>) -> MutexGuard<'_, Shared<M, P>> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Whoever has a hold of a hub: a driver shares it with callers, a loop of the program's own has it for itself.
 pub(crate) trait HasHub {
     /// The machine.
@@ -207,7 +201,7 @@ pub(crate) trait HasHub {
     /// What to wait for on a connection; `None` if it is gone.
     #[cfg(feature = "http")]
     fn connection_interest(&self, conn: ConnId, mover: Option<&Waker>) -> Option<(Option<Pollable>, Readiness)> {
-        self.with_hub(|hub| hub.connection_interest(conn, mover))
+        self.with_hub(|hub| hub.connections.as_mut()?.interest(&mut hub.machine, conn, mover))
     }
 
     /// Reads on a connection.
@@ -219,7 +213,10 @@ pub(crate) trait HasHub {
     /// Writes on a connection; `WouldBlock` if that is not all.
     #[cfg(feature = "http")]
     fn write_connection(&self, conn: ConnId) -> io::Result<()> {
-        self.with_hub(|hub| hub.write_connection(conn))
+        self.with_hub(|hub| match &mut hub.connections {
+            Some(connections) => connections.write(&mut hub.machine, conn),
+            None => Ok(()),
+        })
     }
 }
 
@@ -255,26 +252,6 @@ pub(crate) trait Driven: HasHub + Program<<Self as HasHub>::Machine> + Send + Sy
     /// Reads what there is.
     fn read(&self) -> Reading {
         self.shared().read()
-    }
-
-    /// Writes what the stream takes; `WouldBlock` if that is not all.
-    fn flush(&self) -> io::Result<()> {
-        self.with_hub(Hub::flush_or_block)
-    }
-
-    /// The deadline has come.
-    fn handle_timeout(&self) {
-        self.with_hub(Hub::handle_timeout);
-    }
-
-    /// The stream as it is now.
-    fn stream(&self) -> Option<StreamPair> {
-        self.with_hub(|hub| hub.stream())
-    }
-
-    /// The clock.
-    fn clock(&self) -> Clock {
-        self.with_hub(|hub| hub.clock())
     }
 
     /// Whether the machine has connections of its own, rather than one stream.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use windlass::client::CallId;
 use windlass::{CallError, SendError};
 
 use crate::Error;
+use crate::wait::Lock;
 
 /// Gives up calls from another thread or task: those that are made through a handle which has it, by
 /// `client.with_cancel(&canceller)`. Clones are the same canceller, and as many handles and clients may have it as there
@@ -15,7 +16,7 @@ use crate::Error;
 ///
 /// It is used once: calls that are made through such a handle later are over before they are sent.
 #[derive(Clone, Default)]
-pub struct Canceller(Arc<Mutex<State>>);
+pub struct Canceller(Arc<Lock<State>>);
 
 #[derive(Default)]
 struct State {
@@ -41,7 +42,7 @@ impl Canceller {
     /// stay as they are.
     pub fn cancel(&self) {
         let calls = {
-            let mut state = self.lock();
+            let mut state = self.0.lock();
             state.cancelled = true;
             std::mem::take(&mut state.calls)
         };
@@ -54,7 +55,7 @@ impl Canceller {
 
     /// Whether it has been used.
     pub fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
+        self.0.lock().cancelled
     }
 
     /// Starts a call that can be given up from now on.
@@ -64,7 +65,7 @@ impl Canceller {
         start: impl FnOnce() -> Result<CallId, SendError>,
     ) -> Result<(CallId, Cancellable), Error> {
         // The lock is held until the call is known here, so that it is not missed.
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.cancelled {
             return Err(Error::Call(CallError::Cancelled));
         }
@@ -73,10 +74,6 @@ impl Canceller {
         state.next += 1;
         state.calls.insert(number, (client, call));
         Ok((call, Cancellable { canceller: self.clone(), number }))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,6 +91,6 @@ pub(crate) struct Cancellable {
 
 impl Drop for Cancellable {
     fn drop(&mut self) {
-        let _known = self.canceller.lock().calls.remove(&self.number);
+        let _known = self.canceller.0.lock().calls.remove(&self.number);
     }
 }

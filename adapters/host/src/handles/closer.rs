@@ -1,9 +1,10 @@
 //! Closing a client from outside of whoever waits for it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::handles::client::ClientCore;
+use crate::wait::Lock;
 
 /// Closes the connection of a client from any thread, also while it is still being made: for a program that is told to
 /// end, by a signal for one, while it waits for its server.
@@ -19,7 +20,7 @@ use crate::handles::client::ClientCore;
 /// ```
 #[derive(Clone, Default)]
 pub struct Closer {
-    state: Arc<Mutex<State>>,
+    state: Arc<Lock<State>>,
 }
 
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Closer {
     /// Closes as the clients themselves do: open calls are cancelled on the wire, a session is ended, a child is given
     /// its [`Grace`](crate::Grace). Returns at once; those who wait for the client wait for the end of all that.
     pub fn close(&self) {
-        self.state().wanted = true;
+        self.state.lock().wanted = true;
         for client in self.clients() {
             client.close();
         }
@@ -54,7 +55,7 @@ impl Closer {
     }
 
     pub(crate) fn attach(&self, client: &Arc<ClientCore>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.clients.retain(|client| client.strong_count() > 0);
         state.clients.push(Arc::downgrade(client));
         let wanted = state.wanted;
@@ -65,17 +66,13 @@ impl Closer {
     }
 
     fn clients(&self) -> Vec<Arc<ClientCore>> {
-        self.state().clients.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().clients.iter().filter_map(Weak::upgrade).collect()
     }
 }
 
 impl fmt::Debug for Closer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Closer").field("wanted", &self.state().wanted).finish_non_exhaustive()
+        f.debug_struct("Closer").field("wanted", &self.state.lock().wanted).finish_non_exhaustive()
     }
 }
 

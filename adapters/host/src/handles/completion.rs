@@ -1,6 +1,6 @@
 //! The token that goes into a machine with a call and comes back with its completion.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use serde::de::DeserializeOwned;
@@ -14,6 +14,7 @@ use windlass::server::decode;
 use windlass::{CallError, JsonText};
 
 use crate::Error;
+use crate::wait::Lock;
 
 /// What waits for a call, of whatever type its result is.
 pub trait Completion: Send + Sync {
@@ -39,7 +40,7 @@ pub(crate) struct Slot<O> {
     decode: Decode<O>,
     #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "calls of a server's own report no progress"))]
     on_progress: Option<ProgressHandler>,
-    state: Mutex<SlotState<O>>,
+    state: Lock<SlotState<O>>,
 }
 
 /// How an outcome becomes a result.
@@ -54,12 +55,12 @@ struct SlotState<O> {
 impl<O: Send> Slot<O> {
     fn new(decode: Decode<O>, on_progress: Option<ProgressHandler>) -> Arc<Self> {
         let state = SlotState { outcome: None, finished: false, waker: None };
-        Arc::new(Self { decode, on_progress, state: Mutex::new(state) })
+        Arc::new(Self { decode, on_progress, state: Lock::new(state) })
     }
 
     /// The outcome, if it is there.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<O, Error>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.finished {
             if let Some(outcome) = state.outcome.take() {
                 return Poll::Ready(outcome.map_err(Error::Call));
@@ -70,10 +71,6 @@ impl<O: Send> Slot<O> {
             none => *none = Some(context.waker().clone()),
         }
         Poll::Pending
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SlotState<O>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,11 +104,11 @@ impl<O: Send + DeserializeOwned> Slot<(O, usize)> {
 impl<O: Send> Completion for Slot<O> {
     fn complete(&self, outcome: Result<JsonText<'_>, CallError>) {
         let outcome = (self.decode)(outcome);
-        self.lock().outcome = Some(outcome);
+        self.state.lock().outcome = Some(outcome);
     }
 
     fn finish(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.finished = true;
         if let Some(waker) = state.waker.take() {
             drop(state);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windlass::Instant;
 
 use super::Wake;
-use super::connection::Readiness;
+use super::connection::{Approach, Dialled, Readiness, Step};
 use super::dial::{Address, DialOptions};
 use super::dialing::{Dialed, Dialing, Preparation};
 use super::proxy::Proxy;
@@ -16,8 +16,11 @@ use super::tunnel::{Tunnel, TunnelState};
 use crate::io::Pollable;
 
 /// A connection of our own on its way.
-pub(super) struct Approach {
+struct DialledApproach {
     state: ApproachState,
+    address: Address,
+    options: Arc<DialOptions>,
+    proxy: Option<Proxy>,
 }
 
 enum ApproachState {
@@ -27,50 +30,37 @@ enum ApproachState {
     Over,
 }
 
-/// What a connection of our own is for.
-pub(super) struct Dialled {
+/// Nothing is done before [`write`](Approach::write).
+pub(super) fn begin(
     address: Address,
-    options: Arc<DialOptions>,
-    proxy: Option<Proxy>,
-    /// When it has to be open.
-    deadline: Instant,
+    options: &Arc<DialOptions>,
+    now: Instant,
+    wake: Wake,
+) -> (Box<dyn Approach>, Dialled) {
+    let timeout = options.connect_timeout;
+    let dialled = Dialled { address: address.to_string(), deadline: now + timeout, timeout };
+    let proxy = match options.unix_socket {
+        None => options.proxy.for_address(&address),
+        Some(_) => None,
+    };
+    let preparation = preparation(&address, options);
+    let dialing = match (&options.unix_socket, proxy) {
+        (Some(path), _) => Dialing::unix(path.clone()),
+        (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
+        (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, preparation, wake),
+        (None, None) => Dialing::host(address.bare_host(), address.port, preparation, wake),
+    };
+    let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
+    let state = ApproachState::Dialing(Box::new(dialing));
+    (Box::new(DialledApproach { state, address, options: options.clone(), proxy }), dialled)
 }
 
-/// How far a connection has got.
-pub(super) enum Step {
-    OnTheWay,
-    /// The server is at the other end.
-    Reached(TransportStream),
-    /// It will not be.
-    Failed(String),
-}
-
-impl Approach {
-    /// Nothing is done before [`write`](Self::write).
-    pub(super) fn begin(address: Address, options: &Arc<DialOptions>, now: Instant, wake: Wake) -> (Self, Dialled) {
-        let deadline = now + options.connect_timeout;
-        let proxy = match options.unix_socket {
-            None => options.proxy.for_address(&address),
-            Some(_) => None,
-        };
-        let preparation = preparation(&address, options);
-        let dialing = match (&options.unix_socket, proxy) {
-            (Some(path), _) => Dialing::unix(path.clone()),
-            (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
-            (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, preparation, wake),
-            (None, None) => Dialing::host(address.bare_host(), address.port, preparation, wake),
-        };
-        let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
-        let dialled = Dialled { address, options: options.clone(), proxy, deadline };
-        (Self { state: ApproachState::Dialing(Box::new(dialing)) }, dialled)
-    }
-
-    /// Whether it is being looked up or connected to.
-    pub(super) fn is_dialing(&self) -> bool {
+impl Approach for DialledApproach {
+    fn is_dialing(&self) -> bool {
         matches!(self.state, ApproachState::Dialing(_))
     }
 
-    pub(super) fn pollable(&self) -> Option<&Pollable> {
+    fn pollable(&self) -> Option<&Pollable> {
         match &self.state {
             ApproachState::Dialing(dialing) => dialing.pollable(),
             ApproachState::Tunnelling(socket, _) => Some(socket.pollable()),
@@ -78,7 +68,7 @@ impl Approach {
         }
     }
 
-    pub(super) fn interest(&self) -> Readiness {
+    fn interest(&self) -> Readiness {
         match &self.state {
             ApproachState::Dialing(_) => Readiness { write: true, ..Readiness::default() },
             ApproachState::Tunnelling(_, tunnel) => {
@@ -88,49 +78,38 @@ impl Approach {
         }
     }
 
-    /// When to look again, whatever the socket says.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         if let ApproachState::Dialing(dialing) = &self.state { dialing.deadline() } else { None }
     }
 
-    /// Reads once.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is nothing: before there is a connection, whoever asks has to wait.
-    pub(super) fn read(&mut self, dialled: &Dialled) -> io::Result<Step> {
+    fn read(&mut self) -> io::Result<Step> {
         let ApproachState::Tunnelling(socket, tunnel) = &mut self.state else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
         Ok(match tunnel.read(socket)? {
             Ok(TunnelState::Pending) => Step::OnTheWay,
             Ok(TunnelState::Established) => match std::mem::replace(&mut self.state, ApproachState::Over) {
-                ApproachState::Tunnelling(socket, _) => dialled.reached(socket),
+                ApproachState::Tunnelling(socket, _) => self.reached(socket),
                 _ => Step::OnTheWay,
             },
             Err(why) => Step::Failed(why),
         })
     }
 
-    /// Goes on as far as the socket lets it.
-    ///
-    /// # Errors
-    ///
-    /// `WouldBlock` when there is something to wait for.
-    pub(super) fn write(&mut self, dialled: &Dialled, now: Instant) -> io::Result<Step> {
+    fn write(&mut self, now: Instant) -> io::Result<Step> {
         if let ApproachState::Dialing(dialing) = &mut self.state {
             match dialing.advance(now) {
                 Dialed::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
                 Dialed::Moved => return Ok(Step::OnTheWay),
                 Dialed::Connected(stream) => {
                     let socket = Socket::new(stream);
-                    match dialled.proxy.as_ref().map(|proxy| Tunnel::new(proxy, &dialled.address)) {
-                        None => return Ok(dialled.reached(socket)),
+                    match self.proxy.as_ref().map(|proxy| Tunnel::new(proxy, &self.address)) {
+                        None => return Ok(self.reached(socket)),
                         Some(Ok(tunnel)) => self.state = ApproachState::Tunnelling(socket, Box::new(tunnel)),
                         Some(Err(why)) => return Ok(Step::Failed(why)),
                     }
                 }
-                Dialed::Failed(why) => return Ok(Step::Failed(dialled.through_what(why))),
+                Dialed::Failed(why) => return Ok(Step::Failed(self.through_what(why))),
             }
         }
         if let ApproachState::Tunnelling(socket, tunnel) = &mut self.state {
@@ -141,8 +120,7 @@ impl Approach {
         Ok(Step::OnTheWay)
     }
 
-    /// How far it has got, for messages.
-    pub(super) fn progress(&self) -> String {
+    fn progress(&self) -> String {
         match &self.state {
             ApproachState::Dialing(dialing) => dialing.progress().to_owned(),
             ApproachState::Tunnelling(_, tunnel) => tunnel.progress(),
@@ -151,28 +129,13 @@ impl Approach {
     }
 }
 
-impl Dialled {
-    /// When it has to be open.
-    pub(super) fn deadline(&self) -> Instant {
-        self.deadline
-    }
-
+impl DialledApproach {
     /// The server is at the other end of the socket.
     fn reached(&self, socket: Socket) -> Step {
         match TransportStream::dialled(socket, &self.address, &self.options) {
             Ok(stream) => Step::Reached(stream),
-            Err(why) => Step::Failed(self.about(&why)),
+            Err(why) => Step::Failed(format!("{}: {why}", self.address)),
         }
-    }
-
-    /// Names the server in a message.
-    pub(super) fn about(&self, why: &str) -> String {
-        format!("{}: {why}", self.address)
-    }
-
-    /// Says why it took too long.
-    pub(super) fn late(&self, progress: &str) -> String {
-        format!("{}: {progress} within {:?}", self.address, self.options.connect_timeout)
     }
 
     /// Names the server in a message that names the proxy.

@@ -1,5 +1,5 @@
 //! One network connection, moved by whoever can wait for a socket. All its states, and all steps between them, are in
-//! this file, but for those on the way to a server, which are in `approach`:
+//! this file, but for those on the way to a server, which are in `approach`, for clients alone:
 //!
 //! ```text
 //!   dial ──▶ Approaching (perhaps by a proxy) ──▶ Open ──▶ Closing (what the peer still sends is dropped) ──▶ Over
@@ -29,7 +29,8 @@ use windlass::{ConnError, ConnErrorKind, ConnId, Instant, Machine, earliest};
 
 #[cfg(feature = "client")]
 use super::Wake;
-use super::approach::{Approach, Dialled, Step};
+#[cfg(feature = "client")]
+use super::approach;
 #[cfg(feature = "client")]
 use super::dial::{Address, DialOptions};
 #[cfg(feature = "server")]
@@ -64,13 +65,55 @@ pub(crate) struct SocketConnection {
 
 enum ConnectionState {
     #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers dial nobody"))]
-    Approaching(Box<Approach>),
+    Approaching(Box<dyn Approach>),
     Open(TransportStream),
     Closing {
         stream: TransportStream,
         until: Instant,
     },
     Over,
+}
+
+/// What a connection of our own is for.
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers dial nobody"))]
+pub(super) struct Dialled {
+    /// The server, for messages.
+    pub(super) address: String,
+    /// When it has to be open, and how long that may take.
+    pub(super) deadline: Instant,
+    pub(super) timeout: Duration,
+}
+
+/// The way of a connection of our own to its server.
+pub(super) trait Approach: Send {
+    /// Whether it is being looked up or connected to.
+    fn is_dialing(&self) -> bool;
+
+    fn pollable(&self) -> Option<&Pollable>;
+
+    fn interest(&self) -> Readiness;
+
+    /// When to look again, whatever the socket says.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// Reads once; `WouldBlock` when there is nothing: before there is a connection, whoever asks has to wait.
+    fn read(&mut self) -> io::Result<Step>;
+
+    /// Goes on as far as the socket lets it; `WouldBlock` when there is something to wait for.
+    fn write(&mut self, now: Instant) -> io::Result<Step>;
+
+    /// How far it has got, for messages.
+    fn progress(&self) -> String;
+}
+
+/// How far a connection has got.
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "servers dial nobody"))]
+pub(super) enum Step {
+    OnTheWay,
+    /// The server is at the other end.
+    Reached(TransportStream),
+    /// It will not be.
+    Failed(String),
 }
 
 /// Which readiness of the socket to wait for.
@@ -96,9 +139,9 @@ impl SocketConnection {
     /// thread, when [`advance`](Self::advance) is to be.
     #[cfg(feature = "client")]
     pub(crate) fn dial(address: Address, options: &Arc<DialOptions>, clock: Clock, wake: Wake) -> Self {
-        let (approach, dialled) = Approach::begin(address, options, clock.now(), wake);
+        let (approach, dialled) = approach::begin(address, options, clock.now(), wake);
         Self {
-            state: ConnectionState::Approaching(Box::new(approach)),
+            state: ConnectionState::Approaching(approach),
             dialled: Some(Box::new(dialled)),
             client: None,
             read_over: false,
@@ -168,7 +211,7 @@ impl SocketConnection {
     }
 
     fn open_until(&self) -> Option<Instant> {
-        self.dialled.as_ref().map(|dialled| dialled.deadline())
+        self.dialled.as_ref().map(|dialled| dialled.deadline)
     }
 
     /// Looks after what no readiness tells of: names that were found, times that have come. Calling it more often is
@@ -198,8 +241,8 @@ impl SocketConnection {
     ///
     /// `WouldBlock` when the socket has nothing. That is the only error.
     pub(crate) fn read<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<bool> {
-        if let (ConnectionState::Approaching(approach), Some(dialled)) = (&mut self.state, &self.dialled) {
-            match approach.read(dialled)? {
+        if let ConnectionState::Approaching(approach) = &mut self.state {
+            match approach.read()? {
                 Step::OnTheWay => {}
                 Step::Reached(stream) => {
                     self.state = ConnectionState::Open(stream);
@@ -229,9 +272,9 @@ impl SocketConnection {
     ///
     /// `WouldBlock` when that is not all. That is the only error.
     pub(crate) fn write<M: Machine>(&mut self, machine: &mut M, conn: ConnId, clock: Clock) -> io::Result<()> {
-        if let (ConnectionState::Approaching(approach), Some(dialled)) = (&mut self.state, &self.dialled) {
+        if let ConnectionState::Approaching(approach) = &mut self.state {
             let now = clock.now();
-            match approach.write(dialled, now)? {
+            match approach.write(now)? {
                 Step::OnTheWay => return Ok(()),
                 Step::Reached(stream) => self.state = ConnectionState::Open(stream),
                 Step::Failed(why) => self.not_opened(machine, conn, why, now),
@@ -272,8 +315,7 @@ impl SocketConnection {
         let ConnectionState::Open(stream) = &mut self.state else { return Ok(false) };
         let handshaking = stream.is_handshaking();
         if let Err(why) = stream.handshake()? {
-            let why = self.about_whom(why);
-            self.not_opened(machine, conn, why, clock.now());
+            self.not_opened(machine, conn, self.about_whom(&why), clock.now());
             return Ok(false);
         }
         if handshaking {
@@ -300,20 +342,14 @@ impl SocketConnection {
         match received {
             Ok(Received::Bytes(count)) => machine.read_done(conn, count, now),
             Ok(Received::End) => self.ended(machine, conn, now),
-            Ok(Received::Fault(why)) => {
-                let why = self.about_whom(why);
-                self.broken(machine, conn, why, now);
-            }
+            Ok(Received::Fault(why)) => self.broken(machine, conn, &why, now),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
             // Everything that came before has been read.
             Err(error) if is_gone(&error) => {
                 self.write_over = true;
                 self.ended(machine, conn, now);
             }
-            Err(error) => {
-                let why = self.about_whom(error.to_string());
-                self.broken(machine, conn, why, now);
-            }
+            Err(error) => self.broken(machine, conn, &error.to_string(), now),
         }
         Ok(exhausted)
     }
@@ -330,14 +366,8 @@ impl SocketConnection {
                 Ok(count) => machine.write_done(conn, count, clock.now()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 Err(error) if is_gone(&error) && !stream.is_handshaking() => self.peer_gone(machine, conn, clock),
-                Err(error) => {
-                    let open = self.is_open();
-                    let why = self.about_whom(error.to_string());
-                    match open {
-                        true => self.broken(machine, conn, why, clock.now()),
-                        false => self.not_opened(machine, conn, why, clock.now()),
-                    }
-                }
+                Err(error) if self.is_open() => self.broken(machine, conn, &error.to_string(), clock.now()),
+                Err(error) => self.not_opened(machine, conn, self.about_whom(&error.to_string()), clock.now()),
             }
         }
     }
@@ -366,7 +396,6 @@ impl SocketConnection {
         if matches!(&self.state, ConnectionState::Open(stream) if !stream.may_end()) {
             // A body that goes on until the end would pass for a whole one.
             let why = "TLS: the connection ended without a goodbye (close_notify), so what came last may not be all";
-            let why = self.about_whom(why.into());
             return self.broken(machine, conn, why, now);
         }
         self.read_over = true;
@@ -375,11 +404,11 @@ impl SocketConnection {
 
     /// There is something to write, and nobody to take it.
     fn forsaken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, now: Instant) {
-        let why = self.about_whom("the other side is gone".into());
-        self.broken(machine, conn, why, now);
+        self.broken(machine, conn, "the other side is gone", now);
     }
 
-    fn broken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, why: String, now: Instant) {
+    fn broken<M: Machine>(&mut self, machine: &mut M, conn: ConnId, why: &str, now: Instant) {
+        let why = self.about_whom(why);
         self.state = ConnectionState::Over;
         machine.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, why), now);
     }
@@ -390,20 +419,18 @@ impl SocketConnection {
     }
 
     /// Names the server in a message, where there is one to name.
-    fn about_whom(&self, why: String) -> String {
-        match &self.dialled {
-            Some(dialled) => dialled.about(&why),
-            None => why,
-        }
+    fn about_whom(&self, why: &str) -> String {
+        self.dialled.as_ref().map_or_else(|| why.to_owned(), |dialled| format!("{}: {why}", dialled.address))
     }
 
     /// Why it took too long.
     fn lateness(&self) -> String {
-        let Some(dialled) = &self.dialled else { return String::new() };
-        match &self.state {
-            ConnectionState::Approaching(approach) => dialled.late(&approach.progress()),
-            _ => dialled.late("the TLS handshake was not finished"),
-        }
+        let Some(Dialled { address, timeout, .. }) = self.dialled.as_deref() else { return String::new() };
+        let progress = match &self.state {
+            ConnectionState::Approaching(approach) => approach.progress(),
+            _ => "the TLS handshake was not finished".into(),
+        };
+        format!("{address}: {progress} within {timeout:?}")
     }
 }
 

@@ -4,9 +4,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::Wake;
+use crate::wait::Lock;
 
 /// Lookups at a time. A name that does not resolve holds its thread for the resolver's own timeout, up to half a
 /// minute; beyond this number others wait for their turn.
@@ -17,7 +18,7 @@ pub(super) struct Lookup {
     slot: Arc<Slot>,
 }
 
-type Slot = Mutex<Option<io::Result<Vec<SocketAddr>>>>;
+type Slot = Lock<Option<io::Result<Vec<SocketAddr>>>>;
 
 /// What finds the addresses, and may wait meanwhile.
 pub(super) type Search = Box<dyn FnOnce() -> io::Result<Vec<SocketAddr>> + Send>;
@@ -33,14 +34,14 @@ impl Lookup {
     pub(super) fn begin(search: Search, wake: Wake) -> Self {
         let slot = Arc::new(Slot::default());
         if let Err(error) = submit(Job { search, slot: Arc::downgrade(&slot), wake }) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Err(error));
+            *slot.lock() = Some(Err(error));
         }
         Self { slot }
     }
 
     /// The answer, once.
     pub(super) fn take(&self) -> Option<io::Result<Vec<SocketAddr>>> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.slot.lock().take()
     }
 }
 
@@ -49,10 +50,10 @@ struct Queue {
     threads: usize,
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { waiting: VecDeque::new(), threads: 0 });
+static QUEUE: Lock<Queue> = Lock::new(Queue { waiting: VecDeque::new(), threads: 0 });
 
 fn submit(job: Job) -> io::Result<()> {
-    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut queue = QUEUE.lock();
     // Where names take long, those that nobody waits for any more would pile up.
     queue.waiting.retain(|job| job.slot.strong_count() > 0);
     queue.waiting.push_back(job);
@@ -74,7 +75,7 @@ fn submit(job: Job) -> io::Result<()> {
 fn work() {
     loop {
         let job = {
-            let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut queue = QUEUE.lock();
             match queue.waiting.pop_front() {
                 Some(job) => job,
                 None => {
@@ -95,7 +96,7 @@ impl Job {
         }
         let addresses = (self.search)();
         if let Some(slot) = self.slot.upgrade() {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(addresses);
+            *slot.lock() = Some(addresses);
             (self.wake)();
         }
     }
@@ -124,7 +125,7 @@ mod tests {
             drop(Lookup::begin(Box::new(|| Ok(Vec::new())), Arc::new(|| {})));
         }
         // Other tests look up names as well.
-        let waiting = QUEUE.lock().unwrap().waiting.len();
+        let waiting = QUEUE.lock().waiting.len();
         assert!(waiting < 100, "{waiting}");
         drop((go_on, stuck));
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `connection` | `SocketConnection`: a connection from its first packet to its last; all states and the steps between them |
 //! | `connections` | `SocketConnections`: all connections of a machine |
-//! | `approach` | `Approach`: the way to a server, all its stages and the steps between them |
+//! | `approach` | the way to a server, all its states and the steps between them |
 //! | `socket` | `Socket`: a socket that never blocks |
 //! | `target` | [`HttpTarget`]: where a client finds its server |
 //! | `carrier` | [`Carrier`]: another HTTP library, in place of connections of ours |
@@ -18,7 +18,7 @@
 //! | `tls_session` | `TlsSession`: a TLS session between a socket and a machine |
 //! | `transport_stream` | `TransportStream`: an open connection, with or without TLS |
 //! | `listen` | [`HttpListener`]: where clients connect |
-//! | `without_client`, `without_server` | what takes the place of a role that is left out |
+//! | `without_server` | what takes the place of the listener where that role is left out |
 //!
 //! Nothing here knows a protocol but `tunnel`, and nothing but `lookup` starts a thread.
 
@@ -58,8 +58,6 @@ mod connections;
 mod trust;
 #[cfg(feature = "client")]
 mod tunnel;
-#[cfg(not(feature = "client"))]
-mod without_client;
 #[cfg(not(feature = "server"))]
 mod without_server;
 
@@ -85,8 +83,6 @@ pub use tls::ServerTls;
 pub use tls::TlsError;
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use tls::TlsOptions;
-#[cfg(not(feature = "client"))]
-use without_client as approach;
 #[cfg(not(feature = "server"))]
 pub(crate) use without_server::HttpListener;
 

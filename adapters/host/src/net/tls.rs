@@ -82,7 +82,7 @@ fn certificates(pem: &[u8], whose: &str) -> Result<Vec<CertificateDer<'static>>,
     Ok(found)
 }
 
-fn provider() -> Arc<CryptoProvider> {
+pub(super) fn provider() -> Arc<CryptoProvider> {
     static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
     PROVIDER.get_or_init(|| Arc::new(rustls::crypto::ring::default_provider())).clone()
 }

@@ -12,6 +12,7 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::socket::{Socket, is_gone};
 use super::tls::describe;
+use super::transport_stream::Received;
 
 /// Bytes of one read. The longest record fits.
 const READ_BYTES: usize = 18 * 1024;
@@ -34,14 +35,6 @@ pub(super) struct TlsSession {
     /// Bytes of the machine's that are encrypted and not written in full. The machine is told when they are, so that it
     /// does not close a connection that still has something to say.
     encrypted: usize,
-}
-
-/// What there is to take from a session.
-pub(super) enum Taken {
-    Bytes(usize),
-    /// The peer has closed the session, or the connection.
-    End,
-    Fault(String),
 }
 
 impl TlsSession {
@@ -125,20 +118,20 @@ impl TlsSession {
     }
 
     /// Reads once into `buffer`, which is not empty. `WouldBlock` if there is nothing.
-    pub(super) fn take(&mut self, socket: &mut Socket, buffer: &mut [u8]) -> io::Result<Taken> {
+    pub(super) fn take(&mut self, socket: &mut Socket, buffer: &mut [u8]) -> io::Result<Received> {
         loop {
             match self.tls.reader().read(buffer) {
                 Ok(0) => self.ended = true,
-                Ok(count) => return Ok(Taken::Bytes(count)),
+                Ok(count) => return Ok(Received::Bytes(count)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
             self.plaintext_waits = false;
             if let Some(fault) = self.fault.take() {
-                return Ok(Taken::Fault(fault));
+                return Ok(Received::Fault(fault));
             }
             if self.ended {
-                return Ok(Taken::End);
+                return Ok(Received::End);
             }
             self.pull(socket)?;
         }

@@ -11,7 +11,7 @@ use super::socket::Socket;
 #[cfg(feature = "server")]
 use super::tls::ServerTls;
 #[cfg(feature = "tls")]
-use super::tls_session::{Taken, TlsSession};
+use super::tls_session::TlsSession;
 
 /// An open connection.
 pub(super) struct TransportStream {
@@ -23,6 +23,7 @@ pub(super) struct TransportStream {
 /// What there is to read.
 pub(super) enum Received {
     Bytes(usize),
+    /// The peer has closed the connection, or the TLS session on it.
     End,
     #[cfg_attr(not(feature = "tls"), allow(dead_code))]
     Fault(String),
@@ -109,11 +110,7 @@ impl TransportStream {
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         #[cfg(feature = "tls")]
         if let Some(session) = &mut self.session {
-            return Ok(match session.take(&mut self.socket, buffer)? {
-                Taken::Bytes(count) => Received::Bytes(count),
-                Taken::End => Received::End,
-                Taken::Fault(why) => Received::Fault(why),
-            });
+            return session.take(&mut self.socket, buffer);
         }
         Ok(match self.socket.receive(buffer)? {
             0 => Received::End,

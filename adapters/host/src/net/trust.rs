@@ -9,21 +9,20 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Trusts whom the authorities vouch for, and the certificates that were given as such.
-#[derive(Debug)]
-pub(super) struct Trust {
-    usual: Arc<WebPkiServerVerifier>,
-    given: Vec<CertificateDer<'static>>,
-}
+use super::tls::provider;
 
-impl Trust {
-    pub(super) fn new(usual: Arc<WebPkiServerVerifier>, given: Vec<CertificateDer<'static>>) -> Self {
-        Self { usual, given }
-    }
+/// Who is trusted.
+#[derive(Debug)]
+pub(super) enum Trust {
+    /// Whom the authorities vouch for, and the certificates that were given as such.
+    Vouched { usual: Arc<WebPkiServerVerifier>, given: Vec<CertificateDer<'static>> },
+    /// Any certificate is taken, but not any signature: the server at least has the key to what it shows.
+    AnyCertificate,
 }
 
 impl ServerCertVerifier for Trust {
@@ -35,8 +34,9 @@ impl ServerCertVerifier for Trust {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if !self.given.iter().any(|given| given == end_entity) {
-            return self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Self::Vouched { usual, given } = self else { return Ok(ServerCertVerified::assertion()) };
+        if !given.iter().any(|given| given == end_entity) {
+            return usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         }
         let Validity { not_before, not_after } =
             Validity::of(end_entity).ok_or(Error::InvalidCertificate(CertificateError::BadEncoding))?;
@@ -56,7 +56,7 @@ impl ServerCertVerifier for Trust {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.usual.verify_tls12_signature(message, certificate, signature)
+        verify_tls12_signature(message, certificate, signature, &provider().signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -65,11 +65,11 @@ impl ServerCertVerifier for Trust {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.usual.verify_tls13_signature(message, certificate, signature)
+        verify_tls13_signature(message, certificate, signature, &provider().signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.usual.supported_verify_schemes()
+        provider().signature_verification_algorithms.supported_schemes()
     }
 }
 

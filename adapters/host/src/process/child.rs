@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 use std::process::{ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::command::{Command, Stderr};
@@ -12,7 +12,7 @@ use super::ladder::{Grace, Step};
 use super::process_tree::{ProcessExit, ProcessTree, system_command};
 use super::spawn_error::SpawnError;
 use super::stderr::StderrTail;
-use crate::wait::{self, leaving};
+use crate::wait::{self, Lock, leaving};
 
 /// A server that runs as a child process, together with everything that it starts.
 ///
@@ -157,11 +157,8 @@ impl Child {
     }
 
     /// Does the same as [`shut_down`](Self::shut_down) on a short-lived thread, which calls `done` at the end.
-    pub fn shut_down_with(mut self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
-        match self.begin_end(grace) {
-            Some(exit) => end_in_background(exit, grace, done),
-            None => done(Err(ended())),
-        }
+    pub fn shut_down_with(self, grace: Grace, done: impl FnOnce(io::Result<ExitStatus>) + Send + 'static) {
+        self.shut_down_unless_hurried(grace, Arc::default(), done);
     }
 
     /// The same, but the child is killed as soon as `hurried` is true.
@@ -212,9 +209,9 @@ fn end_in_background(exit: ProcessExit, grace: Grace, done: impl FnOnce(io::Resu
         drop(held);
     };
     // Shared, because a thread that cannot be started does not give back what it was to get.
-    let work = Arc::new(Mutex::new(Some((exit, done))));
+    let work = Arc::new(Lock::new(Some((exit, done))));
     let taken = Arc::clone(&work);
-    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = |work: &Lock<Option<_>>| work.lock().take();
     let started = thread::Builder::new().name("windlass-reaper".into()).spawn(move || {
         if let Some((mut exit, done)) = take(&taken) {
             done(exit.wait());

@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ChildStderr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use super::command::StderrCallback;
+use crate::wait::Lock;
 
 /// Lines kept: a stack trace fits.
 pub const TAIL_LINES: usize = 64;
@@ -32,7 +33,7 @@ pub struct StderrTail {
 
 #[derive(Debug, Default)]
 struct Shared {
-    kept: Mutex<Kept>,
+    kept: Lock<Kept>,
     closed: Condvar,
 }
 
@@ -46,7 +47,7 @@ struct Kept {
 impl StderrTail {
     /// The tail as it is now, oldest line first.
     pub fn lines(&self) -> Vec<String> {
-        self.kept().lines.iter().cloned().collect()
+        self.shared.kept.lock().lines.iter().cloned().collect()
     }
 
     /// The tail once every process that held the child's standard error has closed it, or after `patience`: what a
@@ -56,7 +57,7 @@ impl StderrTail {
         let (kept, _) = self
             .shared
             .closed
-            .wait_timeout_while(self.kept(), patience, still_open)
+            .wait_timeout_while(self.shared.kept.lock(), patience, still_open)
             .unwrap_or_else(PoisonError::into_inner);
         kept.lines.iter().cloned().collect()
     }
@@ -81,7 +82,7 @@ impl StderrTail {
     }
 
     fn push(&self, line: &str) {
-        let mut kept = self.kept();
+        let mut kept = self.shared.kept.lock();
         kept.bytes += line.len();
         kept.lines.push_back(line.to_owned());
         while kept.lines.len() > TAIL_LINES || kept.bytes > TAIL_BYTES {
@@ -91,12 +92,8 @@ impl StderrTail {
     }
 
     fn close(&self) {
-        self.kept().closed = true;
+        self.shared.kept.lock().closed = true;
         self.shared.closed.notify_all();
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

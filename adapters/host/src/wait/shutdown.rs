@@ -1,10 +1,10 @@
 //! Waiting until what was opened is really gone: a child reaped, the last output written, a listener closed.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar};
 use std::time::Duration;
 
-use super::Waiters;
+use super::{Lock, Waiters};
 
 /// How long whoever hurries waits for what was killed: a little longer than those who watch it die do.
 #[cfg(feature = "client")]
@@ -14,7 +14,7 @@ const HURRY: Duration = Duration::from_secs(6);
 #[derive(Debug, Default)]
 pub struct Shutdown {
     /// How many are not gone yet.
-    open: Mutex<usize>,
+    open: Lock<usize>,
     over: Condvar,
     waiters: Waiters,
     /// Whether children get no grace any more.
@@ -36,13 +36,13 @@ impl Shutdown {
 
     /// It is not the end before this is dropped.
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
-        *self.lock() += 1;
+        *self.open.lock() += 1;
         Held(self.clone())
     }
 
     /// Whether nothing is left.
     pub fn is_over(&self) -> bool {
-        *self.lock() == 0
+        *self.open.lock() == 0
     }
 
     /// Those who wait until nothing is left.
@@ -53,11 +53,7 @@ impl Shutdown {
     /// Waits until nothing is left, but no longer than this.
     pub fn wait(&self, at_most: Duration) {
         let is_open = |open: &mut usize| *open > 0;
-        drop(self.over.wait_timeout_while(self.lock(), at_most, is_open));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        drop(self.over.wait_timeout_while(self.open.lock(), at_most, is_open));
     }
 }
 
@@ -67,7 +63,7 @@ pub(crate) struct Held(Arc<Shutdown>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut open = self.0.lock();
+        let mut open = self.0.open.lock();
         *open -= 1;
         if *open == 0 {
             self.0.over.notify_all();

@@ -1,16 +1,16 @@
 //! Those who wait for something that happens once, and leave no trace when they give up.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use windlass::CloseReason;
 
-use super::Shutdown;
+use super::{Lock, Shutdown};
 
 /// Those who wait. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Waiters(Arc<Mutex<Waiting>>);
+pub(crate) struct Waiters(Arc<Lock<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -25,12 +25,8 @@ impl Waiters {
     }
 
     pub(crate) fn wake_all(&self) {
-        let wakers = std::mem::take(&mut self.lock().wakers);
+        let wakers = std::mem::take(&mut self.0.lock().wakers);
         wakers.into_values().for_each(Waker::wake);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -43,7 +39,7 @@ pub(crate) struct Place {
 impl Place {
     /// Is woken from now on. What is waited for is looked at afterwards, so that it is not missed.
     pub(crate) fn wait(&mut self, context: &Context<'_>) {
-        let mut waiting = self.waiters.lock();
+        let mut waiting = self.waiters.0.lock();
         let number = *self.number.get_or_insert_with(|| {
             waiting.next += 1;
             waiting.next
@@ -55,7 +51,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            let _waker = self.waiters.lock().wakers.remove(&number);
+            let _waker = self.waiters.0.lock().wakers.remove(&number);
         }
     }
 }
@@ -63,18 +59,18 @@ impl Drop for Place {
 /// Whether a connection is over, and why.
 #[derive(Debug, Default)]
 pub(crate) struct Closure {
-    reason: Mutex<Option<CloseReason>>,
+    reason: Lock<Option<CloseReason>>,
     waiters: Waiters,
 }
 
 impl Closure {
     pub(crate) fn close(&self, reason: CloseReason) {
-        *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+        *self.reason.lock() = Some(reason);
         self.waiters.wake_all();
     }
 
     pub(crate) fn reason(&self) -> Option<CloseReason> {
-        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reason.lock().clone()
     }
 
     /// Those who wait for it.
@@ -121,12 +117,12 @@ mod tests {
         for _ in 0..1000 {
             assert!(closure.wait(shutdown.clone()).poll(&context).is_pending());
         }
-        assert_eq!(closure.waiters.lock().wakers.len(), 0);
+        assert_eq!(closure.waiters.0.lock().wakers.len(), 0);
         closure.close(CloseReason::PeerClosed);
         for _ in 0..1000 {
             assert!(closure.wait(shutdown.clone()).poll(&context).is_pending());
         }
-        assert_eq!(shutdown.waiters().lock().wakers.len(), 0);
+        assert_eq!(shutdown.waiters().0.lock().wakers.len(), 0);
         drop(held);
         assert_eq!(closure.wait(shutdown).poll(&context), Poll::Ready(CloseReason::PeerClosed));
     }

@@ -11,8 +11,8 @@ use std::time::Instant as StdInstant;
 use windlass::{ConnId, Instant};
 
 use super::{BoxFuture, Direction, Runtime, Wakeup};
-use crate::drive::Interest;
 use crate::drive::shared::{Driven, HasHub, Turn, Turned};
+use crate::drive::{Hub, Interest};
 use crate::io::Pollable;
 use crate::net::HttpListener;
 
@@ -165,7 +165,7 @@ async fn move_connection<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wake
             take_turn(&driven, &wakeup, &armed);
         }
         // Runtimes look at their timers rarely while there is always something to do. What is due is due.
-        driven.core().handle_timeout();
+        driven.core().with_hub(Hub::handle_timeout);
         take_turn(&driven, &wakeup, &armed);
         context.waker().wake_by_ref();
         Poll::Pending

@@ -11,8 +11,7 @@ use windlass::{ConnId, Instant};
 use super::connection_tasks::ConnectionTasks;
 use super::{BoxFuture, Direction, Runtime, Wakeup};
 use crate::Clock;
-use crate::drive::Interest;
-use crate::drive::hub::StreamPair;
+use crate::drive::hub::{Hub, Interest, StreamPair};
 use crate::drive::shared::{Driven, Driving, HasHub, Turn, Turned};
 #[cfg(all(feature = "server", feature = "http"))]
 use crate::net::HttpListener;
@@ -22,7 +21,7 @@ const FAIR_ROUNDS: u32 = 32;
 
 /// Drives a machine until its connection is over. If it is dropped before, so is the connection.
 pub(crate) fn drive<R: Runtime, D: Turned>(driven: Arc<D>, wakeup: Arc<Wakeup>) -> impl Future<Output = ()> + Send {
-    let driver = Driver::<R>::new(driven.core().clock());
+    let driver = Driver::<R>::new(driven.core().with_hub(|hub| hub.clock()));
     #[cfg(feature = "http")]
     let driver = Driver { tasks: driven.core().is_on_network().then(|| ConnectionTasks::new(None)), ..driver };
     driver.drive(driven, wakeup)
@@ -35,8 +34,10 @@ pub(crate) fn drive_listening<R: Runtime, D: Turned>(
     wakeup: Arc<Wakeup>,
     listener: HttpListener,
 ) -> impl Future<Output = ()> + Send {
-    let driver =
-        Driver::<R> { tasks: Some(ConnectionTasks::new(Some(listener))), ..Driver::new(driven.core().clock()) };
+    let driver = Driver::<R> {
+        tasks: Some(ConnectionTasks::new(Some(listener))),
+        ..Driver::new(driven.core().with_hub(|hub| hub.clock()))
+    };
     driver.drive(driven, wakeup)
 }
 
@@ -102,7 +103,7 @@ impl<R: Runtime> Driver<R> {
 
     /// Watches the stream that the machine has now. One that is gone is let go, so that it is really closed.
     fn watch_stream<D: Turned>(&mut self, driven: &Arc<D>) {
-        let current = driven.core().stream();
+        let current = driven.core().with_hub(|hub| hub.stream());
         if self.stream.as_ref().map(|stream| stream.conn) == current.as_ref().map(|stream| stream.conn) {
             return;
         }
@@ -121,7 +122,7 @@ impl<R: Runtime> Driver<R> {
         let mut progress = false;
         if let Some(stream) = &self.stream {
             if interest.write {
-                let flush = &mut || driven.core().flush();
+                let flush = &mut || driven.core().with_hub(Hub::flush_or_block);
                 progress |= R::poll_io(&stream.output, Direction::Write, context, flush).is_ready();
             }
             if interest.read {
@@ -145,10 +146,10 @@ impl<R: Runtime> Driver<R> {
             }
         } else {
             // A stream that could not be watched has been reported: the machine has something to say about it.
-            progress |= driven.core().stream().is_some();
+            progress |= driven.core().with_hub(|hub| hub.stream()).is_some();
         }
         if self.poll_timer(interest.deadline, context) {
-            driven.core().handle_timeout();
+            driven.core().with_hub(Hub::handle_timeout);
             progress = true;
         }
         progress

@@ -18,7 +18,7 @@ pub(crate) mod driver;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -30,6 +30,7 @@ mod own_reactor;
 pub mod own_thread;
 
 use crate::io::Pollable;
+use crate::wait::Lock;
 
 pub use crate::io::Direction;
 
@@ -65,7 +66,7 @@ pub trait Runtime: Send + Sync + 'static {
 
 /// Makes the driver look again after somebody called the machine.
 #[derive(Debug, Default)]
-pub(crate) struct Wakeup(Mutex<Option<Waker>>);
+pub(crate) struct Wakeup(Lock<Option<Waker>>);
 
 impl Wakeup {
     /// One, and what wakes by it.
@@ -76,7 +77,7 @@ impl Wakeup {
     }
 
     fn register(&self, waker: &Waker) {
-        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.0.lock();
         match &mut *slot {
             Some(known) => known.clone_from(waker),
             none => *none = Some(waker.clone()),
@@ -84,7 +85,7 @@ impl Wakeup {
     }
 
     fn wake(&self) {
-        let waker = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let waker = self.0.lock().take();
         if let Some(waker) = waker {
             waker.wake();
         }

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use super::Direction;
 use crate::io::{Pollable, Poller};
+use crate::wait::Lock;
 
 /// Streams at a time: what a client has connections by default. Looking through as many takes a few microseconds.
 const MOST_SOURCES: usize = 64;
@@ -23,7 +24,7 @@ const MOST_UNSEEN: u32 = 4;
 
 /// Waits on behalf of the thread that made it. It is what wakes that thread, too.
 pub(super) struct OwnReactor {
-    state: Mutex<State>,
+    state: Lock<State>,
     poller: Poller,
 }
 
@@ -51,12 +52,12 @@ pub(super) struct Closed;
 
 impl OwnReactor {
     pub(super) fn new() -> io::Result<Arc<Self>> {
-        Ok(Arc::new(Self { state: Mutex::default(), poller: Poller::new()? }))
+        Ok(Arc::new(Self { state: Lock::default(), poller: Poller::new()? }))
     }
 
     /// Watches a stream, if there are not too many.
     pub(super) fn add(&self, stream: &Pollable, direction: Direction) -> Option<u64> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.sources.len() >= MOST_SOURCES {
             return None;
         }
@@ -66,12 +67,12 @@ impl OwnReactor {
     }
 
     pub(super) fn remove(&self, id: u64) {
-        self.state().sources.remove(&id);
+        self.state.lock().sources.remove(&id);
     }
 
     /// Ready once for every time that the stream was found ready.
     pub(super) fn poll_ready(&self, id: u64, context: &Context<'_>) -> Result<Poll<()>, Closed> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.closed {
             return Err(Closed);
         }
@@ -92,7 +93,7 @@ impl OwnReactor {
     /// somebody who sees that it waits, and interrupts it.
     pub(super) fn wait(&self) {
         let (watched, busy) = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             let busy = std::mem::take(&mut state.notified);
             if busy && state.unseen < MOST_UNSEEN {
                 state.unseen += 1;
@@ -111,23 +112,19 @@ impl OwnReactor {
             // Whatever the system complains about is found out by those who read and write.
             ready.extend(watched.iter().map(|(id, ..)| *id));
         }
-        let wakers = self.state().found(ready);
+        let wakers = self.state.lock().found(ready);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Sends everybody to the other reactor.
     pub(super) fn close(&self) {
         let wakers = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.closed = true;
             let sources = std::mem::take(&mut state.sources).into_values();
             sources.filter_map(|source| source.waker).collect::<Vec<_>>()
         };
         wakers.into_iter().for_each(Waker::wake);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,7 +155,7 @@ impl Wake for OwnReactor {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if !std::mem::replace(&mut state.notified, true) && state.waiting {
             drop(state);
             self.poller.bell().ring();

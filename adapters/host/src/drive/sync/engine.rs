@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::thread::{self, Thread, ThreadId};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::Drive;
 use super::attend::Post;
 use crate::drive::shared::{Turn, Turned};
+use crate::wait::Lock;
 use crate::wait::thread_waker::{of_this_thread, park_until_or};
 
 /// For how long nobody has to lead before the thread that a connection has of its own does. It is what the server's
@@ -27,7 +28,7 @@ const UNATTENDED: Duration = Duration::from_millis(1);
 pub(crate) struct Engine<D: Drive, M: Turned> {
     post: Post<D, M::Core>,
     turned: Arc<M>,
-    leadership: Mutex<Leadership>,
+    leadership: Lock<Leadership>,
     /// Whether the last answers were for many: their callers are about to call again, and are let do so before what
     /// they have to say is written together.
     batching: AtomicBool,
@@ -52,7 +53,7 @@ struct Leading<'a, D: Drive, M: Turned>(&'a Engine<D, M>);
 
 impl<D: Drive, M: Turned> Drop for Leading<'_, D, M> {
     fn drop(&mut self) {
-        let mut leadership = self.0.leadership();
+        let mut leadership = self.0.leadership.lock();
         leadership.leader = None;
         leadership.changes += 1;
         self.0.hand_on(leadership);
@@ -62,7 +63,7 @@ impl<D: Drive, M: Turned> Drop for Leading<'_, D, M> {
 impl<D: Drive, M: Turned> Engine<D, M> {
     pub(crate) fn new(drive: D, turned: Arc<M>) -> Arc<Self> {
         let post = Post::new(drive, turned.core().clone());
-        Arc::new(Self { post, turned, leadership: Mutex::default(), batching: AtomicBool::new(false) })
+        Arc::new(Self { post, turned, leadership: Lock::default(), batching: AtomicBool::new(false) })
     }
 
     /// Waits until `poll` is ready, driving the machine if nobody else does.
@@ -83,7 +84,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
                 return value;
             }
             let this = thread::current();
-            let mut leadership = self.leadership();
+            let mut leadership = self.leadership.lock();
             // A callback of the leader's may wait for a call of its own: it leads on.
             if leadership.leader.is_none() || leadership.leader == Some(this.id()) {
                 if let Some(number) = following.take() {
@@ -110,10 +111,10 @@ impl<D: Drive, M: Turned> Engine<D, M> {
     /// do, and steps back as soon as it has led for one of them.
     pub(crate) fn keep(&self) {
         let this = thread::current();
-        self.leadership().keeper = Some(this.clone());
+        self.leadership.lock().keeper = Some(this.clone());
         let mut seen = None;
         loop {
-            let mut leadership = self.leadership();
+            let mut leadership = self.leadership.lock();
             leadership.keeper_sleeps = false;
             if leadership.over {
                 return;
@@ -124,7 +125,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
                 thread::park_timeout(UNATTENDED);
             } else if leadership.leader.is_none() {
                 let _leading = self.take_lead(leadership, this.id());
-                let stepped_back = |acted| match acted > 0 && !self.leadership().followers.is_empty() {
+                let stepped_back = |acted| match acted > 0 && !self.leadership.lock().followers.is_empty() {
                     true => Poll::Ready(()),
                     false => Poll::Pending,
                 };
@@ -150,7 +151,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
     }
 
     fn drive_if_free(&self, mut looks: usize) {
-        let leadership = self.leadership();
+        let leadership = self.leadership.lock();
         if leadership.leader.is_some() {
             return;
         }
@@ -210,7 +211,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
 
     fn finish(&self) {
         self.post.forget();
-        let mut leadership = self.leadership();
+        let mut leadership = self.leadership.lock();
         leadership.over = true;
         if let Some(keeper) = &leadership.keeper {
             keeper.unpark();
@@ -219,7 +220,7 @@ impl<D: Drive, M: Turned> Engine<D, M> {
 
     /// A follower is done waiting. If nobody leads, the next one has to.
     fn leave(&self, number: u64) {
-        let mut leadership = self.leadership();
+        let mut leadership = self.leadership.lock();
         leadership.followers.remove(&number);
         if leadership.leader.is_none() {
             self.hand_on(leadership);
@@ -237,10 +238,6 @@ impl<D: Drive, M: Turned> Engine<D, M> {
         if let Some(next) = next {
             next.unpark();
         }
-    }
-
-    fn leadership(&self) -> MutexGuard<'_, Leadership> {
-        self.leadership.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use crate::wait::Lock;
 
 /// How many handlers have a thread at the same time, unless a builder says otherwise. It is what tokio gives to work that
 /// blocks: a thread that waits costs some 20 KB, and a program with so many handlers that all wait for something else
@@ -21,7 +23,7 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(crate) struct ThreadPool(Arc<Shared>);
 
 struct Shared {
-    state: Mutex<State>,
+    state: Lock<State>,
     work: Condvar,
     most_threads: usize,
 }
@@ -35,12 +37,12 @@ struct State {
 
 impl ThreadPool {
     pub(crate) fn new(most_threads: usize) -> Self {
-        Self(Arc::new(Shared { state: Mutex::default(), work: Condvar::new(), most_threads }))
+        Self(Arc::new(Shared { state: Lock::default(), work: Condvar::new(), most_threads }))
     }
 
     /// Runs a job on a thread that is free, or on a new one. If there can be no more threads, it waits for one.
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.jobs.push_back(Box::new(job));
         if state.idle >= state.jobs.len() {
             drop(state);
@@ -55,7 +57,7 @@ impl ThreadPool {
         let shared = self.0.clone();
         let started = thread::Builder::new().name("windlass-handler".into()).spawn(move || shared.work());
         if started.is_err() {
-            self.0.lock().threads -= 1;
+            self.0.state.lock().threads -= 1;
             self.0.work.notify_one();
         }
     }
@@ -63,13 +65,13 @@ impl ThreadPool {
 
 impl Shared {
     fn work(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 // A panic has been reported by its hook, and the thread is still good for others.
                 let _ = catch_unwind(AssertUnwindSafe(job));
-                state = self.lock();
+                state = self.state.lock();
                 continue;
             }
             state.idle += 1;
@@ -81,9 +83,5 @@ impl Shared {
                 return;
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

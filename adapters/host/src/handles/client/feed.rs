@@ -1,7 +1,7 @@
 //! What a subscription has received and the program has not taken.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use windlass::client::{ServerNotification, Update};
@@ -10,6 +10,7 @@ use windlass::{CallError, JsonText};
 
 use crate::Error;
 use crate::handles::completion::{Completion, ProgressHandler};
+use crate::wait::Lock;
 
 /// The most notifications that a subscription keeps for a program that does not take them. The oldest go first: a
 /// change is told by the newest as well.
@@ -21,7 +22,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// What a subscription receives.
 pub(crate) struct Feed {
-    state: Mutex<FeedState>,
+    state: Lock<FeedState>,
 }
 
 #[derive(Default)]
@@ -39,12 +40,12 @@ struct FeedState {
 
 impl Feed {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default() })
+        Arc::new(Self { state: Lock::default() })
     }
 
     /// What the server agreed to, once it has; an error if it ended the subscription before.
     pub(crate) fn poll_begun(&self, context: &mut Context<'_>) -> Poll<Result<SubscriptionFilter, Error>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(filter) = &state.begun {
             return Poll::Ready(Ok(filter.clone()));
         }
@@ -61,7 +62,7 @@ impl Feed {
 
     /// The next notification; `None` when the subscription has ended.
     pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<ServerNotification>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(notification) = state.take() {
             return Poll::Ready(Some(notification));
         }
@@ -74,17 +75,17 @@ impl Feed {
 
     /// The next notification, if one has come.
     pub(crate) fn take(&self) -> Option<ServerNotification> {
-        self.lock().take()
+        self.state.lock().take()
     }
 
     /// How many notifications nobody took in time.
     pub(crate) fn missed(&self) -> u64 {
-        self.lock().missed
+        self.state.lock().missed
     }
 
     /// How the subscription has ended, once there is nothing left to take.
     pub(crate) fn ended(&self) -> Option<Result<(), Error>> {
-        let state = self.lock();
+        let state = self.state.lock();
         if !state.finished || !state.kept.is_empty() {
             return None;
         }
@@ -93,25 +94,21 @@ impl Feed {
             _ => Ok(()),
         })
     }
-
-    fn lock(&self) -> MutexGuard<'_, FeedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Completion for Feed {
     fn complete(&self, outcome: Result<JsonText<'_>, CallError>) {
-        self.lock().outcome = Some(outcome.map(|_| ()));
+        self.state.lock().outcome = Some(outcome.map(|_| ()));
     }
 
     fn finish(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.finished = true;
         wake(&mut state);
     }
 
     fn update(&self, update: Update<'_>) -> Option<(ProgressHandler, ProgressParams)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match update {
             Update::Subscribed(filter) => state.begun = Some(filter),
             Update::Notification { method, params } => {
@@ -155,7 +152,7 @@ mod tests {
     }
 
     fn kept(feed: &Feed) -> usize {
-        feed.lock().kept.len()
+        feed.state.lock().kept.len()
     }
 
     #[test]
@@ -171,7 +168,7 @@ mod tests {
         told(&feed, 0);
         assert_eq!(kept(&feed), 1);
         while feed.take().is_some() {}
-        assert_eq!(feed.lock().bytes, 0);
+        assert_eq!(feed.state.lock().bytes, 0);
     }
 
     #[test]

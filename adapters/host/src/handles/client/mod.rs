@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ use crate::handles::completion::{ProgressHandler, Token};
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::wait::leaving;
-use crate::wait::{Closure, Place, WaitClosed};
+use crate::wait::{Closure, Lock, Place, WaitClosed};
 use crate::{Clock, Closer, ConnectError, Grace};
 
 pub(crate) mod asynchronous;
@@ -190,10 +190,10 @@ pub(crate) enum ClientAction {
 ///
 /// Nothing about it is generic, so that it is compiled here, and the engine with it, and not by each program anew.
 pub(crate) struct ClientCore {
-    shared: Mutex<Shared<Machine, Self>>,
+    shared: Lock<Shared<Machine, Self>>,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
-    peer: Mutex<Option<Arc<Peer>>>,
+    peer: Lock<Option<Arc<Peer>>>,
     closure: Closure,
     callbacks: Callbacks,
     page_limits: PageLimits,
@@ -246,7 +246,7 @@ impl ClientCore {
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
         let shared = Shared::new(hub, write_policy);
-        let (peer, closure) = (Mutex::default(), Closure::default());
+        let (peer, closure) = (Lock::default(), Closure::default());
         let core = Arc::new(Self { shared, wake, peer, closure, callbacks, page_limits });
         closer.attach(&core);
         core
@@ -379,7 +379,7 @@ impl ClientCore {
     }
 
     pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
-        self.peer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.peer.lock().clone()
     }
 
     pub(crate) fn closed(&self) -> Option<CloseReason> {
@@ -420,7 +420,7 @@ impl HasHub for ClientCore {
 
 impl Driven for ClientCore {
     fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
-        shared::lock(&self.shared)
+        self.shared.lock()
     }
 
     fn wake_driver(&self) {
@@ -478,7 +478,7 @@ impl Program<Machine> for ClientCore {
                 actions.push(ClientAction::Malformed(format!("a message was not delivered: {error}")));
             }
             ClientEvent::Ready(peer) | ClientEvent::Reinitialized(peer) => {
-                *self.peer.lock().unwrap_or_else(PoisonError::into_inner) = Some(peer);
+                *self.peer.lock() = Some(peer);
                 self.closure.waiters().wake_all();
             }
             ClientEvent::Closed(reason) => self.closure.close(reason),

@@ -23,7 +23,7 @@ mod worker_pool;
 use std::collections::BTreeMap;
 #[cfg(feature = "http")]
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use serde::Serialize;
 use windlass::link::AnyServer;
@@ -47,7 +47,7 @@ use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
 #[cfg(feature = "http")]
 use crate::wait::Shutdown;
-use crate::wait::{Closure, WaitClosed};
+use crate::wait::{Closure, Lock, WaitClosed};
 use crate::{Clock, Grace, seed};
 
 pub(crate) use handle::{for_each_registration, server_handle, server_settings};
@@ -140,8 +140,8 @@ pub(crate) struct Job {
 
 /// What a server's driver, handlers and handles share.
 pub(crate) struct ServerCore {
-    shared: Mutex<Shared<Machine, Self>>,
-    running: Mutex<BTreeMap<RequestKey, Arc<Cancellation>>>,
+    shared: Lock<Shared<Machine, Self>>,
+    running: Lock<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closure: Closure,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -170,19 +170,19 @@ impl ServerCore {
             }
         };
         let shared = Shared::new(hub, write_policy);
-        let (running, closure) = (Mutex::default(), Closure::default());
+        let (running, closure) = (Lock::default(), Closure::default());
         Ok(Arc::new(Self { shared, running, closure, wake, on_notification }))
     }
 
     /// Gives a handler's outcome to the machine.
     pub(crate) fn respond(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
-        self.running().remove(&reply.key());
+        self.running.lock().remove(&reply.key());
         self.change(|machine, now| machine.respond(reply, outcome, now));
     }
 
     /// The same on the thread of the driver, which will take its turn: answers to many requests are written together.
     pub(crate) fn respond_before_turn(&self, reply: ReplyTo, outcome: Result<Reply, windlass::RpcError>) {
-        self.running().remove(&reply.key());
+        self.running.lock().remove(&reply.key());
         let mut shared = self.shared();
         let now = shared.hub.now();
         shared.hub.machine.respond(reply, outcome, now);
@@ -204,10 +204,6 @@ impl ServerCore {
     #[cfg(feature = "http")]
     pub(crate) fn shutdown(&self) -> Arc<Shutdown> {
         self.shared().hub.shutdown()
-    }
-
-    fn running(&self) -> MutexGuard<'_, BTreeMap<RequestKey, Arc<Cancellation>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -231,7 +227,7 @@ impl HasHub for ServerCore {
 
 impl Driven for ServerCore {
     fn shared(&self) -> MutexGuard<'_, Shared<Machine, Self>> {
-        shared::lock(&self.shared)
+        self.shared.lock()
     }
 
     fn wake_driver(&self) {
@@ -258,11 +254,11 @@ impl Program<Machine> for ServerCore {
         match event {
             ServerEvent::Invoke { reply, handler, invocation } => {
                 let cancellation = Arc::new(Cancellation::default());
-                self.running().insert(reply.key(), cancellation.clone());
+                self.running.lock().insert(reply.key(), cancellation.clone());
                 actions.push(ServerAction::Invoke(Job { reply, handler, invocation, cancellation }));
             }
             ServerEvent::Cancelled(key) => {
-                if let Some(cancellation) = self.running().remove(&key) {
+                if let Some(cancellation) = self.running.lock().remove(&key) {
                     actions.push(ServerAction::Cancel(cancellation));
                 }
             }
@@ -277,7 +273,7 @@ impl Program<Machine> for ServerCore {
                 }
             }
             ServerEvent::Closed(reason) => {
-                actions.extend(std::mem::take(&mut *self.running()).into_values().map(ServerAction::Cancel));
+                actions.extend(std::mem::take(&mut *self.running.lock()).into_values().map(ServerAction::Cancel));
                 self.closure.close(reason);
             }
             _ => {}

@@ -20,7 +20,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,7 @@ use crate::drive::sync::attend::Post;
 use crate::drive::sync::thread_pool::ThreadPool;
 use crate::handles::server::context::Context;
 use crate::handles::server::{Job, Responding, ServerAction, ServerCore, panicked};
+use crate::wait::Lock;
 
 /// How often the standby looks. A handler that takes longer than this is relieved after at most twice as long.
 const LOOK: Duration = Duration::from_millis(1);
@@ -50,7 +51,7 @@ const MOST_ANSWERING: usize = 4;
 /// Those who serve one connection.
 pub(crate) struct WorkerPool<D: Drive> {
     post: Post<D, ServerCore>,
-    roster: Mutex<Roster>,
+    roster: Lock<Roster>,
     /// An answer has been taken.
     answered: Condvar,
     threads: ThreadPool,
@@ -66,7 +67,7 @@ struct Handling<'a, D: Drive>(&'a WorkerPool<D>, usize);
 
 impl<D: Drive> Drop for Handling<'_, D> {
     fn drop(&mut self) {
-        let mut roster = self.0.roster();
+        let mut roster = self.0.roster.lock();
         let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
         roster.handling -= 1;
         roster.run_times.ends_apart(self.1);
@@ -82,14 +83,14 @@ struct Answering<'a, D: Drive>(&'a WorkerPool<D>);
 
 impl<'a, D: Drive> Answering<'a, D> {
     fn new(workers: &'a WorkerPool<D>) -> Self {
-        workers.roster().answering += 1;
+        workers.roster.lock().answering += 1;
         Self(workers)
     }
 }
 
 impl<D: Drive> Drop for Answering<'_, D> {
     fn drop(&mut self) {
-        self.0.roster().answering -= 1;
+        self.0.roster.lock().answering -= 1;
         self.0.answered.notify_one();
     }
 }
@@ -172,7 +173,7 @@ enum Work {
 impl<D: Drive> WorkerPool<D> {
     pub(crate) fn new(post: Post<D, ServerCore>, most_handlers: usize) -> Arc<Self> {
         let threads = ThreadPool::new(most_handlers.saturating_add(READERS));
-        Arc::new(Self { post, roster: Mutex::default(), answered: Condvar::new(), threads, most_handlers })
+        Arc::new(Self { post, roster: Lock::default(), answered: Condvar::new(), threads, most_handlers })
     }
 
     /// Serves on this thread, until the connection is over or another thread has taken over.
@@ -193,7 +194,7 @@ impl<D: Drive> WorkerPool<D> {
             let interest = self.post.driven.turn(&mut actions);
             let acted = !actions.is_empty();
             for job in actions.drain(..).filter_map(ServerAction::perform) {
-                self.roster().jobs.push_back(job);
+                self.roster.lock().jobs.push_back(job);
             }
             if interest.finished {
                 return self.finish();
@@ -214,7 +215,7 @@ impl<D: Drive> WorkerPool<D> {
 
     /// Runs what is to be run, for a stretch.
     fn work(self: &Arc<Self>, shift: u64, stretch: Duration) -> Work {
-        let mut roster = self.roster();
+        let mut roster = self.roster.lock();
         let began = Instant::now();
         let mut last = began;
         let mut worked = Work::None;
@@ -238,7 +239,7 @@ impl<D: Drive> WorkerPool<D> {
             }
             worked = Work::Done;
             last = Instant::now();
-            roster = self.roster();
+            roster = self.roster.lock();
             if last - began >= stretch && !roster.jobs.is_empty() {
                 return Work::Left;
             }
@@ -261,7 +262,7 @@ impl<D: Drive> WorkerPool<D> {
             Ok(outcome) => context.outcome(outcome),
             Err(_) => Err(panicked()),
         };
-        let mut roster = self.roster();
+        let mut roster = self.roster.lock();
         if roster.shift != shift {
             drop(roster);
             let _handling = Handling(self, key);
@@ -286,7 +287,7 @@ impl<D: Drive> WorkerPool<D> {
             let context = Context::new(invocation, cancellation, core.clone());
             let began = Instant::now();
             let outcome = handler(context.clone()).wait();
-            workers.roster().run_times.took(key, began.elapsed());
+            workers.roster.lock().run_times.took(key, began.elapsed());
             let _answering = Answering::new(&workers);
             responding.respond(context.outcome(outcome));
         });
@@ -309,7 +310,7 @@ impl<D: Drive> WorkerPool<D> {
     fn stand_by(self: &Arc<Self>) {
         let mut seen = 0;
         loop {
-            let mut roster = self.roster();
+            let mut roster = self.roster.lock();
             if roster.over {
                 return;
             }
@@ -334,7 +335,7 @@ impl<D: Drive> WorkerPool<D> {
                     drop(roster);
                     thread::park();
                     // Whoever woke it has said so, unless it woke by itself.
-                    self.roster().standby = Standby::Looking;
+                    self.roster.lock().standby = Standby::Looking;
                 }
             }
         }
@@ -342,7 +343,7 @@ impl<D: Drive> WorkerPool<D> {
 
     fn finish(&self) {
         self.post.forget();
-        let mut roster = self.roster();
+        let mut roster = self.roster.lock();
         roster.over = true;
         // Nobody is there any more to be answered.
         roster.jobs.clear();
@@ -350,9 +351,5 @@ impl<D: Drive> WorkerPool<D> {
         if let Standby::Asleep(thread) = &roster.standby {
             thread.unpark();
         }
-    }
-
-    fn roster(&self) -> MutexGuard<'_, Roster> {
-        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

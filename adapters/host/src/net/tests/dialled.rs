@@ -12,7 +12,7 @@ use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::model::{Implementation, ProtocolVersion};
 use windlass::{Machine, Output};
 
-use super::rig::{Side, connect, drive_until, round_trip, server};
+use super::rig::{Side, drive_until, meet};
 use crate::Clock;
 use crate::net::dial::Address;
 use crate::net::{DialOptions, HttpListener, SocketConnection};
@@ -36,8 +36,7 @@ fn localhost_is_whichever_address_answers() {
         let Ok(listener) = HttpListener::bind(address) else { continue };
         let port = listener.local_addr().unwrap().port();
         let mut client = Side::dial("localhost", port, false, DialOptions::new());
-        let mut server = Side::accepted(server(), connect(&mut client, &listener));
-        round_trip(&mut client, &mut server, 10);
+        meet(&mut client, &listener, 10);
     }
 }
 
@@ -55,8 +54,7 @@ fn an_address_in_brackets() {
     let Ok(listener) = HttpListener::bind("[::1]:0") else { return };
     let port = listener.local_addr().unwrap().port();
     let mut client = Side::dial("[::1]", port, false, DialOptions::new());
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 10);
+    meet(&mut client, &listener, 10);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use super::rig::{Part, Side, client, connect, drive_to_end, drive_until, round_trip, server};
+use super::rig::{Part, Side, client, drive_to_end, drive_until, meet, server};
 use crate::io::{Direction, Pollable, Poller};
 use crate::net::{DialOptions, HttpListener, SocketConnection};
 
@@ -26,23 +26,15 @@ fn readable(listener: &HttpListener) -> usize {
 }
 
 #[test]
-fn a_call_and_its_answer() {
+fn small_and_large_transfers_both_ways() {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     assert_eq!(listener.accept().err().map(|error| error.kind()), Some(std::io::ErrorKind::WouldBlock));
     assert_eq!(readable(&listener), 0, "there is nothing to wait for");
     let port = listener.local_addr().unwrap().port();
-    let mut client = Side::dial("127.0.0.1", port, false, DialOptions::new());
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 100);
-}
-
-#[test]
-fn eight_mebibytes_there_and_back() {
-    let listener = HttpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let mut client = Side::dial("127.0.0.1", port, false, DialOptions::new());
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 8 << 20);
+    for bytes in [100, 8 << 20] {
+        let mut client = Side::dial("127.0.0.1", port, false, DialOptions::new());
+        meet(&mut client, &listener, bytes);
+    }
 }
 
 #[test]
@@ -53,8 +45,7 @@ fn a_unix_socket() {
     assert_eq!(listener.url("/mcp"), format!("unix:{}", path.display()));
 
     let mut client = Side::dial("anything.example", 80, false, DialOptions::new().unix_socket(&path));
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 100_000);
+    meet(&mut client, &listener, 100_000);
 
     let again = HttpListener::bind_unix(&path).map(|_| ()).map_err(|error| error.kind());
     assert_eq!(again, Err(std::io::ErrorKind::AddrInUse), "somebody listens there");

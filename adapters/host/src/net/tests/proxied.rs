@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::rig::{Side, connect, drive_until, round_trip, server};
+use super::rig::{Client, Side, drive_until, meet};
 use crate::net::{DialOptions, HttpListener, ProxySettings};
 
 /// A proxy for one connection: hears the request, answers, and if it is a good answer leads to `target`. Its result is
@@ -52,10 +52,15 @@ fn options(url: &str) -> DialOptions {
     DialOptions::new().proxy(ProxySettings::through(url).unwrap())
 }
 
+/// A client of a server whose name nobody but the proxy knows.
+fn client_through(port: u16) -> Side<Client> {
+    Side::dial("service.test", 80, false, options(&format!("http://127.0.0.1:{port}")))
+}
+
 /// What a client says that is answered like this.
 fn failure(answer: &'static [u8]) -> String {
     let (port, proxy) = proxy(answer, None);
-    let mut client = Side::dial("service.test", 80, false, options(&format!("http://127.0.0.1:{port}")));
+    let mut client = client_through(port);
     let failure = drive_until(&mut [&mut client], "closed");
     proxy.join().unwrap();
     assert!(failure.contains(&format!("service.test:80: through the proxy 127.0.0.1:{port}: ")), "{failure}");
@@ -67,10 +72,8 @@ fn a_tunnel() {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     let answer = b"HTTP/1.1 200 Connection established\r\n\r\n";
     let (port, proxy) = proxy(answer, listener.local_addr());
-    // Nobody but the proxy knows this name.
-    let mut client = Side::dial("service.test", 80, false, options(&format!("http://127.0.0.1:{port}")));
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 100_000);
+    let mut client = client_through(port);
+    meet(&mut client, &listener, 100_000);
     assert_eq!(proxy.join().unwrap(), "CONNECT service.test:80 HTTP/1.1\r\nHost: service.test:80\r\n\r\n");
 }
 
@@ -80,8 +83,7 @@ fn credentials_are_shown_to_the_proxy_only() {
     let (port, proxy) = proxy(b"HTTP/1.0 200 OK\r\nVia: test\r\n\r\n", listener.local_addr());
     let url = format!("http://user:p%40ss@127.0.0.1:{port}");
     let mut client = Side::dial("service.test", 80, false, options(&url));
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 10);
+    meet(&mut client, &listener, 10);
     let request = proxy.join().unwrap();
     assert!(request.contains("\r\nProxy-Authorization: Basic dXNlcjpwQHNz\r\n"), "{request}");
 }
@@ -91,9 +93,8 @@ fn what_a_server_says_first_is_not_lost() {
     let answer = b"HTTP/1.1 200 OK\r\n\r\nthis is no message\n";
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     let (port, proxy) = proxy(answer, listener.local_addr());
-    let mut client = Side::dial("service.test", 80, false, options(&format!("http://127.0.0.1:{port}")));
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 10);
+    let mut client = client_through(port);
+    meet(&mut client, &listener, 10);
     assert!(client.saw("malformed"), "{:?}", client.log);
     proxy.join().unwrap();
 }
@@ -120,7 +121,7 @@ fn a_proxy_that_is_none() {
 #[test]
 fn a_proxy_that_is_not_there_is_named() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut client = Side::dial("service.test", 80, false, options(&format!("http://127.0.0.1:{port}")));
+    let mut client = client_through(port);
     let failure = drive_until(&mut [&mut client], "closed");
     assert!(failure.contains(&format!("service.test:80: through the proxy 127.0.0.1:{port}: ")), "{failure}");
     assert!(failure.contains("refused"), "{failure}");
@@ -140,15 +141,12 @@ fn a_proxy_that_is_silent_is_given_up() {
 #[test]
 fn tls_inside_a_tunnel() {
     use super::secured::Authority;
-    use crate::net::TlsOptions;
 
     let authority = Authority::new();
     let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server("service.test"));
     let (port, proxy) = proxy(b"HTTP/1.1 200 OK\r\n\r\n", listener.local_addr());
-    let tls = TlsOptions::new().without_platform_roots().extra_ca_pem(authority.pem().as_bytes()).unwrap();
-    let options = options(&format!("http://127.0.0.1:{port}")).tls(tls);
+    let options = options(&format!("http://127.0.0.1:{port}")).tls(authority.trusted());
     let mut client = Side::dial("service.test", 443, true, options);
-    let mut server = Side::accepted(server(), connect(&mut client, &listener));
-    round_trip(&mut client, &mut server, 1 << 20);
+    meet(&mut client, &listener, 1 << 20);
     assert!(proxy.join().unwrap().starts_with("CONNECT service.test:443 HTTP/1.1\r\n"));
 }

@@ -74,30 +74,19 @@ impl Speaks for Server {
     fn settle(&mut self, log: &mut Vec<String>) -> (Option<ConnId>, bool, Option<Instant>) {
         let (mut open, mut close) = (None, false);
         loop {
-            let (reply, invocation) = match self.poll() {
-                Output::Open { conn, .. } => {
-                    open = Some(conn);
-                    continue;
+            match self.poll() {
+                Output::Open { conn, .. } => open = Some(conn),
+                Output::Close(_) => close = true,
+                Output::Event(ServerEvent::Invoke { reply, invocation, .. }) => {
+                    let Invoked::Tool { arguments, .. } = &invocation.request else { panic!("only a tool is offered") };
+                    log.push("invoked".into());
+                    let result = CallToolResult::text(arguments.as_str());
+                    self.respond(reply, Ok(result.into()), Instant::ZERO);
                 }
-                Output::Close(_) => {
-                    close = true;
-                    continue;
-                }
-                Output::Event(ServerEvent::Invoke { reply, invocation, .. }) => (reply, invocation),
-                Output::Event(ServerEvent::Closed(reason)) => {
-                    log.push(format!("closed {reason}"));
-                    continue;
-                }
-                Output::Event(event) => {
-                    log.push(format!("{event:?}"));
-                    continue;
-                }
+                Output::Event(ServerEvent::Closed(reason)) => log.push(format!("closed {reason}")),
+                Output::Event(event) => log.push(format!("{event:?}")),
                 Output::Idle { deadline } => return (open, close, deadline),
-            };
-            let Invoked::Tool { arguments, .. } = &invocation.request else { panic!("only a tool is offered") };
-            log.push("invoked".into());
-            let result = CallToolResult::text(arguments.as_str());
-            self.respond(reply, Ok(result.into()), Instant::ZERO);
+            }
         }
     }
 }
@@ -252,6 +241,12 @@ pub(super) fn connect(client: &mut Side<Client>, listener: &HttpListener) -> Soc
         assert!(start.elapsed() < PATIENCE, "nobody came; so far: {:?}", client.log);
         std::thread::yield_now();
     }
+}
+
+/// The client finds a server at the listener; one call of this many bytes, as below.
+pub(super) fn meet(client: &mut Side<Client>, listener: &HttpListener, bytes: usize) {
+    let mut server = Side::accepted(server(), connect(client, listener));
+    round_trip(client, &mut server, bytes);
 }
 
 /// One call, there and back; then a close that leaves nothing open.

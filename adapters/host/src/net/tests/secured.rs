@@ -48,8 +48,8 @@ impl Authority {
         ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap()
     }
 
-    fn trusted(&self) -> TlsOptions {
-        TlsOptions::new().without_platform_roots().extra_ca_pem(self.pem().as_bytes()).unwrap()
+    pub(super) fn trusted(&self) -> TlsOptions {
+        only(&self.pem())
     }
 }
 
@@ -63,6 +63,12 @@ fn pair(host: &str, tls: TlsOptions, server_tls: ServerTls) -> (Side<Client>, Si
     (client, Side::accepted(server(), connection))
 }
 
+/// A call of this many bytes gets through.
+fn works(host: &str, tls: TlsOptions, server_tls: ServerTls, bytes: usize) {
+    let (mut client, mut server) = pair(host, tls, server_tls);
+    round_trip(&mut client, &mut server, bytes);
+}
+
 /// What the client says in the end.
 fn failure(host: &str, tls: TlsOptions, server_tls: ServerTls) -> String {
     let (mut client, mut server) = pair(host, tls, server_tls);
@@ -73,16 +79,14 @@ fn failure(host: &str, tls: TlsOptions, server_tls: ServerTls) -> String {
 fn small_and_large_transfers_both_ways() {
     let authority = Authority::new();
     for bytes in [10, 8 << 20] {
-        let (mut client, mut server) = pair("127.0.0.1", authority.trusted(), authority.server("127.0.0.1"));
-        round_trip(&mut client, &mut server, bytes);
+        works("127.0.0.1", authority.trusted(), authority.server("127.0.0.1"), bytes);
     }
 }
 
 #[test]
 fn a_name_is_checked() {
     let authority = Authority::new();
-    let (mut client, mut server) = pair("localhost", authority.trusted(), authority.server("localhost"));
-    round_trip(&mut client, &mut server, 10);
+    works("localhost", authority.trusted(), authority.server("localhost"), 10);
     let failure = failure("localhost", authority.trusted(), authority.server("other.example"));
     assert!(failure.contains("could not be reached: localhost:"), "{failure}");
     assert!(failure.contains("not valid for name \"localhost\""), "{failure}");
@@ -120,14 +124,12 @@ fn only(pem: &str) -> TlsOptions {
 fn a_certificate_that_is_trusted_itself_is_taken() {
     for is_ca in [IsCa::Ca(BasicConstraints::Unconstrained), IsCa::ExplicitNoCa, IsCa::NoCa] {
         let (certificate, shown) = self_signed(|params| params.is_ca = is_ca);
-        let (mut client, mut server) = pair("localhost", only(&certificate), shown);
-        round_trip(&mut client, &mut server, 10);
+        works("localhost", only(&certificate), shown, 10);
     }
     // One whose authority nobody knows is as good.
     let (chain, key) = Authority::new().issue("localhost");
     let shown = ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap();
-    let (mut client, mut server) = pair("localhost", only(&chain), shown);
-    round_trip(&mut client, &mut server, 10);
+    works("localhost", only(&chain), shown, 10);
 }
 
 #[test]
@@ -188,8 +190,7 @@ fn a_certificate_that_is_trusted_itself_is_for_whoever_has_its_key() {
 #[test]
 fn a_stranger_is_taken_if_anybody_is() {
     let tls = TlsOptions::new().danger_accept_any_certificate();
-    let (mut client, mut server) = pair("127.0.0.1", tls, Authority::new().server("other.example"));
-    round_trip(&mut client, &mut server, 10);
+    works("127.0.0.1", tls, Authority::new().server("other.example"), 10);
 }
 
 #[test]
@@ -200,8 +201,7 @@ fn clients_that_have_to_show_a_certificate() {
     let (own, own_key) = authority.issue("client.example");
     let shown = authority.trusted().client_certificate_pem(own.as_bytes(), own_key.as_bytes()).unwrap();
     assert!(!format!("{shown:?}").contains("PRIVATE"));
-    let (mut client, mut side) = pair("127.0.0.1", shown, server());
-    round_trip(&mut client, &mut side, 10);
+    works("127.0.0.1", shown, server(), 10);
     let refused = failure("127.0.0.1", authority.trusted(), server());
     assert!(refused.contains("CertificateRequired"), "{refused}");
 }
@@ -242,8 +242,7 @@ fn the_environment_names_whom_to_trust() {
         let key = std::fs::read_to_string(format!("{authority}.key")).unwrap();
         let chain = std::fs::read_to_string(format!("{authority}.chain")).unwrap();
         let tls = ServerTls::from_pem(chain.as_bytes(), key.as_bytes()).unwrap();
-        let (mut client, mut server) = pair("127.0.0.1", TlsOptions::new(), tls);
-        round_trip(&mut client, &mut server, 10);
+        works("127.0.0.1", TlsOptions::new(), tls, 10);
         return;
     }
     let authority = Authority::new();
@@ -266,13 +265,16 @@ fn the_environment_names_whom_to_trust() {
     assert!(run.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// A client of rustls' own, blocking, on a connection that sends a byte at a time.
-fn blocking_client(authority: &Authority, listener: &HttpListener) -> StreamOwned<ClientConnection, ByteByByte> {
+/// A client of rustls' own, blocking, on a connection that sends a byte at a time; and the server.
+fn with_blocking_client() -> (StreamOwned<ClientConnection, ByteByByte>, Side<Server>) {
+    let authority = Authority::new();
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server("127.0.0.1"));
     let config = authority.trusted().client_config().unwrap();
     let session = ClientConnection::new(config, "127.0.0.1".try_into().unwrap()).unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     socket.set_nodelay(true).unwrap();
-    StreamOwned::new(session, ByteByByte(socket))
+    let side = Side::accepted(server(), listener.accept().unwrap());
+    (StreamOwned::new(session, ByteByByte(socket)), side)
 }
 
 struct ByteByByte(TcpStream);
@@ -295,10 +297,7 @@ impl Write for ByteByByte {
 
 #[test]
 fn byte_by_byte_and_a_polite_end() {
-    let authority = Authority::new();
-    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server("127.0.0.1"));
-    let mut peer = blocking_client(&authority, &listener);
-    let mut side = Side::accepted(server(), listener.accept().unwrap());
+    let (mut peer, mut side) = with_blocking_client();
     let talk = thread::spawn(move || {
         peer.write_all(PING).unwrap();
         assert_eq!(peer.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
@@ -318,10 +317,7 @@ fn byte_by_byte_and_a_polite_end() {
 
 #[test]
 fn an_end_without_a_goodbye_is_none() {
-    let authority = Authority::new();
-    let listener = HttpListener::bind("127.0.0.1:0").unwrap().with_tls(authority.server("127.0.0.1"));
-    let mut peer = blocking_client(&authority, &listener);
-    let mut side = Side::accepted(server(), listener.accept().unwrap());
+    let (mut peer, mut side) = with_blocking_client();
     let talk = thread::spawn(move || {
         peer.write_all(PING).unwrap();
         peer.read_exact(&mut [0; 20]).unwrap();

@@ -4,10 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
 
 use super::{Identity, PROTOCOL, TlsError, certificates, provider};
 use crate::net::trust::Trust;
@@ -111,10 +109,7 @@ impl TlsOptions {
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError::new(error.to_string()))?;
-        let builder = match self.accept_any {
-            true => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate)),
-            false => builder.dangerous().with_custom_certificate_verifier(Arc::new(self.trust()?)),
-        };
+        let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(self.trust()?));
         let mut config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some(identity) => builder
@@ -126,9 +121,12 @@ impl TlsOptions {
     }
 
     fn trust(&self) -> Result<Trust, TlsError> {
+        if self.accept_any {
+            return Ok(Trust::AnyCertificate);
+        }
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(self.roots()?), provider()).build();
         let usual = usual.map_err(|error| TlsError::new(format!("the CA cannot be used: {error}")))?;
-        Ok(Trust::new(usual, self.extra_roots.clone()))
+        Ok(Trust::Vouched { usual, given: self.extra_roots.clone() })
     }
 
     fn roots(&self) -> Result<RootCertStore, TlsError> {
@@ -166,44 +164,5 @@ impl fmt::Debug for TlsOptions {
             .field("identity", &self.identity.as_ref().map(|_| "(hidden)"))
             .field("accept_any", &self.accept_any)
             .finish()
-    }
-}
-
-/// Takes any certificate, but not any signature: the server at least has the key to what it shows.
-#[derive(Debug)]
-struct AnyCertificate;
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &provider().signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &provider().signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider().signature_verification_algorithms.supported_schemes()
     }
 }
