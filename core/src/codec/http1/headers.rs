@@ -1,12 +1,14 @@
 //! The header lines of a head, in their order.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
+
+use smallvec::SmallVec;
 
 /// Names and values, in the order in which they were sent. Names are compared without regard to case.
 ///
-/// All text is in one buffer, so that a head costs two allocations however many headers it has. Values are UTF-8: a
+/// All text is in one buffer, and where it is divided is noted in place for as many headers as are usual, so that a head
+/// costs one allocation. Values are UTF-8: a
 /// byte that is not becomes U+FFFD, so that a header that is there is never overlooked, and matches nothing sensible.
 ///
 /// ```
@@ -21,17 +23,31 @@ use core::fmt;
 pub struct Headers {
     text: String,
     /// Each field begins where the one before it ends.
-    ends: Vec<Ends>,
+    ends: SmallVec<[Ends; USUAL]>,
     /// The [`mark`]s of all names. Every request is asked for two dozen headers, and most of them are not there.
     seen: u64,
     /// The marks that came more than once.
     repeated: u64,
 }
 
+/// Headers of a request of ours, with some of the program's; responses have fewer.
+const USUAL: usize = 10;
+
+/// Where a name and a value end in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ends {
-    name: usize,
-    value: usize,
+    name: u32,
+    value: u32,
+}
+
+impl Ends {
+    fn name(self) -> usize {
+        self.name as usize
+    }
+
+    fn value(self) -> usize {
+        self.value as usize
+    }
 }
 
 /// A header is there more than once, where one was expected.
@@ -45,7 +61,7 @@ impl Headers {
     }
 
     pub(crate) fn with_capacity(count: usize, text_bytes: usize) -> Self {
-        Self { text: String::with_capacity(text_bytes), ends: Vec::with_capacity(count), ..Self::default() }
+        Self { text: String::with_capacity(text_bytes), ends: SmallVec::with_capacity(count), ..Self::default() }
     }
 
     /// Bytes of all names and values.
@@ -54,15 +70,17 @@ impl Headers {
         self.text.len()
     }
 
-    /// Adds a header behind the others. What cannot be sent is found out when it is sent.
+    /// Adds a header behind the others. What cannot be sent is found out when it is sent; what would make a head of four
+    /// gigabytes is left out.
     pub fn push(&mut self, name: &str, value: &str) {
+        let end = |length: usize| u32::try_from(self.text.len() + length).ok();
+        let (Some(name_end), Some(value_end)) = (end(name.len()), end(name.len() + value.len())) else { return };
         let mark = mark(name);
         self.repeated |= self.seen & mark;
         self.seen |= mark;
         self.text.push_str(name);
-        let name = self.text.len();
         self.text.push_str(value);
-        self.ends.push(Ends { name, value: self.text.len() });
+        self.ends.push(Ends { name: name_end, value: value_end });
     }
 
     /// How many header lines there are.
@@ -79,8 +97,8 @@ impl Headers {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut start = 0;
         self.ends.iter().map(move |ends| {
-            let field = (&self.text[start..ends.name], &self.text[ends.name..ends.value]);
-            start = ends.value;
+            let field = (&self.text[start..ends.name()], &self.text[ends.name()..ends.value()]);
+            start = ends.value();
             field
         })
     }
@@ -114,20 +132,20 @@ impl Headers {
     }
 
     fn search(&self, name: &str, from: usize) -> Option<usize> {
-        let mut start = if from == 0 { 0 } else { self.ends.get(from - 1)?.value };
+        let mut start = if from == 0 { 0 } else { self.ends.get(from - 1)?.value() };
         for (at, ends) in self.ends.iter().enumerate().skip(from) {
-            if ends.name - start == name.len()
-                && self.text.as_bytes()[start..ends.name].eq_ignore_ascii_case(name.as_bytes())
+            if ends.name() - start == name.len()
+                && self.text.as_bytes()[start..ends.name()].eq_ignore_ascii_case(name.as_bytes())
             {
                 return Some(at);
             }
-            start = ends.value;
+            start = ends.value();
         }
         None
     }
 
     fn value(&self, at: usize) -> &str {
-        self.ends.get(at).map_or("", |ends| &self.text[ends.name..ends.value])
+        self.ends.get(at).map_or("", |ends| &self.text[ends.name()..ends.value()])
     }
 
     /// Whether a header called `name` is there.

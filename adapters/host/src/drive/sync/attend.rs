@@ -79,6 +79,15 @@ impl<D: Drive, M: Driven> Post<D, M> {
         self.look_at_clock(interest);
     }
 
+    /// Lets go of connections that the machine has closed.
+    pub(crate) fn let_go(&self) {
+        #[cfg(feature = "http")]
+        if let Some(connections) = self.connections.as_ref().filter(|_| self.driven.has_unwatched()) {
+            // What cannot be watched now is found out when it is to be waited for.
+            let _ = connections.lock().watch(&mut *self.drive.lock(), &*self.driven);
+        }
+    }
+
     fn look_at_clock(&self, interest: Interest) {
         if interest.deadline.is_some_and(|deadline| deadline <= self.clock.now()) {
             self.driven.with_hub(Hub::handle_timeout);

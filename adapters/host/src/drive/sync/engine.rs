@@ -192,6 +192,8 @@ impl<D: Drive, M: Turned> Engine<D, M> {
                 self.batching.store(acted > 1, Ordering::Relaxed);
             }
             if let Poll::Ready(value) = poll(acted) {
+                // It may be long until anybody leads again, and a server is to see at once that nobody waits for it.
+                self.post.let_go();
                 return Some(value);
             }
             if interest.finished {

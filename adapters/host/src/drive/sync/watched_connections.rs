@@ -101,7 +101,7 @@ impl WatchedConnections {
     }
 
     /// Watches the sockets that there are now. Returns whether any could not be, which its machine has been told.
-    fn watch<W: Watch, C: HasHub>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
+    pub(super) fn watch<W: Watch, C: HasHub>(&mut self, drive: &mut W, driven: &C) -> io::Result<bool> {
         let mut unwatchable = false;
         if let Some(listener) = self.listener.as_ref().filter(|_| !self.watched) {
             drive.watch_socket(LISTENER, Some(listener.pollable()))?;

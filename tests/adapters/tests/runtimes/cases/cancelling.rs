@@ -77,6 +77,21 @@ case!(a_canceller_gives_up_calls_over_http, {
     }
 });
 
+case!(a_server_hears_that_a_call_is_off_while_its_client_idles, {
+    for way in every_way() {
+        let (server, target) = serve(way);
+        let idle = wait!(in_era(way.negotiation).connect(target.clone())).unwrap();
+        let other = wait!(in_era(way.negotiation).connect(target)).unwrap();
+        let outcome = wait!(idle.with_idle_timeout(Duration::from_millis(50)).call_tool("never", json!({})));
+        assert!(matches!(outcome, Err(Error::Call(CallError::TimedOut { .. }))), "{outcome:?}");
+        // Whoever has no thread of its own is driven by its calls alone, and makes none.
+        while wait!(other.call_tool("counts", json!({}))).unwrap().text_content() != "1 1" {}
+        wait!(idle.close());
+        wait!(other.close());
+        wait!(server.close()).unwrap();
+    }
+});
+
 case!(the_only_caller_is_cancelled_by_a_thread_and_by_its_own_callback, {
     for in_callback in [false, true] {
         let client = wait!(Client::connect(server(OWN_SERVER))).unwrap();
