@@ -187,7 +187,7 @@ impl fmt::Display for SendError {
                 write!(f, "{method} needs the peer's capability `{capability}`, which it did not declare")
             }
             Self::NotInRevision { method, version } => write!(f, "protocol version {version} has no {method}"),
-            Self::Unencodable(detail) => write!(f, "the parameters cannot be written as JSON: {detail}"),
+            Self::Unencodable(detail) => write!(f, "the parameters cannot be sent: {detail}"),
             Self::Invalid(detail) => write!(f, "the parameters are not what the protocol allows: {detail}"),
         }
     }

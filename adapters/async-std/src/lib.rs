@@ -68,6 +68,8 @@ pub use windlass_host::{Challenge, DialOptions, HttpTarget, ProxySettings};
 pub use windlass_host::{Command, Connector, Endpoint, Error, Grace};
 #[cfg(feature = "server")]
 pub use windlass_host::{Context, ResourceRequest, ServeError};
+/// The engine and the host kit beneath, for what is not named here: the types of observations, carriers of requests.
+pub use {windlass, windlass_host as host};
 
 /// The runtime, as far as Windlass is concerned.
 #[derive(Debug)]

@@ -46,7 +46,7 @@ enum AnswerTo {
 }
 
 impl InputReply {
-    /// By which name [`ClientEvent::InputCancelled`] would withdraw the request.
+    /// By which name [`ClientEvent::InputCancelled`](super::ClientEvent::InputCancelled) would withdraw the request.
     pub fn key(&self) -> InputKey {
         self.key
     }

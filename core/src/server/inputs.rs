@@ -78,12 +78,12 @@ impl<T, H: Clone> Server<T, H> {
             required_capabilities: ClientCapabilities,
         }
         let message = "this needs a client capability that was not declared";
+        let detail = Json::of(&missing).map_or_else(|_| message.to_owned(), |it| alloc::format!("{message}: {it}"));
         if invocation.caller.version.era() == Era::Modern {
-            let error = RpcError::new(code::MISSING_REQUIRED_CLIENT_CAPABILITY, message)
+            let error = RpcError::new(code::MISSING_REQUIRED_CLIENT_CAPABILITY, detail)
                 .with_data(&Data { required_capabilities: missing });
             return self.fail(key, error);
         }
-        let detail = Json::of(&missing).map_or_else(|_| message.to_owned(), |it| alloc::format!("{message}: {it}"));
         self.give_up(key, invocation, detail);
     }
 

@@ -47,7 +47,7 @@ impl TransportStream {
     pub(super) fn dialled(socket: Socket, address: &Address, _: &DialOptions) -> Result<Self, String> {
         match address.tls {
             false => Ok(Self { socket }),
-            true => Err("https is not built in: turn on the feature `tls` of windlass-host".into()),
+            true => Err("https is not built in: turn on the feature `tls` of the adapter: windlass-tokio, windlass-blocking or whichever it is".into()),
         }
     }
 

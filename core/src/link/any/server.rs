@@ -82,7 +82,7 @@ impl<T, H: Clone> AnyServer<T, H> {
     }
 
     /// Tells the client of a request something, or legacy clients if no request is named, as far as their revisions have
-    /// the notification: see [`StdioServer::notify`] and [`HttpServer::notify`](crate::link::http::HttpServer::notify).
+    /// the notification: see `StdioServer::notify` and `HttpServer::notify`.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ impl<C: Cancels> Drop for InFlight<C> {
 /// they wait for is waited for.
 macro_rules! client_settings {
     ($client:ty, [$($async:ident)?] $($await:tt)*) => {
-        /// Connects to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+        /// Connects to a [`Command`](crate::Command) to start, an `HttpTarget` with a URL, or an [`Endpoint`](crate::Endpoint).
         ///
         /// # Errors
         ///
@@ -216,7 +216,8 @@ pub(crate) use client_settings;
 /// The parts of a handle that are the same for every adapter. No trait, as above.
 macro_rules! client_handle {
     ($subscription:ty, [$($async:ident)?] $($await:tt)*) => {
-        /// Connects with the defaults: to a [`Command`](crate::Command) to start, or an [`Endpoint`](crate::Endpoint).
+        /// Connects with the defaults: to a [`Command`](crate::Command) to start, an `HttpTarget` with a URL, or an
+        /// [`Endpoint`](crate::Endpoint).
         ///
         /// # Errors
         ///

@@ -12,6 +12,7 @@ use crate::error::{CallError, HttpFailure};
 use crate::json::Json;
 use crate::jsonrpc::{Message, Parsed, RpcError, parse};
 use crate::model::{Era, Initialize};
+use crate::rpc::LinkedRole;
 
 impl<T> Exchanges<T> {
     /// An exchange is over, and everything that came in it has been dealt with.
@@ -59,6 +60,10 @@ impl<T> Exchanges<T> {
         let (Purpose::Request(asked), Some(failure)) = (&exchange.purpose, failure_of(&exchange)) else { return };
         let (number, status) = (asked.number, failure.status);
         let error = self.error_in(&exchange);
+        if let Some(error) = &error {
+            let message = Message::Response { id: Some(number.into()), outcome: Err(error.clone()) };
+            self.client.observe_incoming(&message, exchange.body.texts.len());
+        }
         if self.client.is_probe(number) {
             return match error {
                 Some(error) if Client::<T>::shows_modern(&error) => self.answer_with(number, error),

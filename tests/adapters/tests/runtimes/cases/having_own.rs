@@ -112,7 +112,7 @@ case!(traces_and_notifications_reach_the_server, {
             .on_notification(move |method, params| {
                 hearing.lock().unwrap().push(format!("{method} {params:?}"));
             })
-            .tool(Tool::without_arguments("where"), |context, _: Value| {
+            .tool(Tool::without_arguments("where"), |context, (): ()| {
                 answer!({
                     let own = context.meta().and_then(|meta| meta.get::<u32>("com.example/own"));
                     Ok(format!("{:?} {own:?}", context.trace().map(|trace| trace.traceparent)))
