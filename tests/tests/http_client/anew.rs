@@ -402,3 +402,35 @@ fn a_legacy_server_that_wants_no_session_any_more() {
     talk.tells("! closed: the server refused the handshake: no more sessions (code -32000)");
     talk.nothing_left();
 }
+
+#[test]
+fn what_is_made_again_is_made_in_the_words_of_now() {
+    // Three reasons to make a call again, each of which comes when the server has become another meanwhile.
+    for reason in ["broken", "late", "busy"] {
+        let mut talk = modern();
+        let (looks, look) = call(&mut talk, "look");
+        if reason == "busy" {
+            talk.say(&look, 503, "Retry-After: 5\r\n", Some(""));
+        } else if reason == "broken" {
+            talk.stream(&look);
+        }
+        let (other, refused) = call(&mut talk, "look");
+        talk.plain(&refused, 400, "");
+        becomes_legacy(&mut talk, Some("s1"));
+        let again = talk.request_for("tools/call");
+        talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+        assert!(talk.outcome(other).is_ok());
+        match reason {
+            "broken" => talk.cut(&look),
+            "late" => talk.plain(&look, 408, ""),
+            _ => talk.pass(Duration::from_secs(5)),
+        }
+        let again = talk.request_for("tools/call");
+        assert_eq!(again.header("mcp-session-id"), Some("s1"), "{reason}");
+        assert_eq!(again.header("mcp-protocol-version"), Some("2025-06-18"), "{reason}");
+        assert!(!again.body.contains("io.modelcontextprotocol"), "{reason}: {}", again.body);
+        talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
+        assert!(talk.outcome(looks).is_ok(), "{reason}");
+        talk.close_down();
+    }
+}

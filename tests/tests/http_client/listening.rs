@@ -645,3 +645,36 @@ fn a_server_that_wants_no_pause_gets_a_short_one() {
     talk.no_request();
     talk.close_down();
 }
+
+#[test]
+fn a_listening_stream_that_cannot_be_had_again_ends_its_subscriptions_and_is_not_asked_for_without_end() {
+    for (status, headers) in [(405, ""), (401, ""), (403, ""), (200, "Content-Type: text/html\r\n")] {
+        let (mut talk, get) = at_the_listener();
+        talk.stream(&get);
+        talk.announced();
+        let mut filter = SubscriptionFilter::new();
+        filter.tools_list_changed = Some(true);
+        for number in [20, 21] {
+            talk.client.listen(filter.clone(), &CallOptions::new(), number, talk.now).unwrap();
+        }
+        talk.run();
+        talk.lines(&get, "retry: 0\n\n");
+        talk.cut(&get);
+        talk.pass(Duration::from_millis(50));
+        let again = talk.request();
+        talk.say(&again, status, headers, Some("<p>"));
+        for number in [20, 21] {
+            assert!(talk.failed(number).contains("could not be opened again"), "{status}: {}", talk.failed(number));
+        }
+        talk.no_request();
+        // Whoever subscribes later is a reason to try once more, and only once.
+        talk.client.listen(filter, &CallOptions::new(), 22, talk.now).unwrap();
+        talk.run();
+        let once_more = talk.request();
+        talk.say(&once_more, 200, "Content-Type: text/html\r\n", Some("<p>"));
+        assert!(talk.failed(22).contains("could not be opened again"), "{status}");
+        talk.pass(Duration::from_secs(100));
+        talk.no_request();
+        talk.close_down();
+    }
+}

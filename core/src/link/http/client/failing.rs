@@ -196,7 +196,7 @@ impl<T> Exchanges<T> {
             // A modern server would have said something.
             return self.client.probe_refused(asked.number, self.now);
         }
-        if self.may_repeat(asked) && exchange.message().is_some_and(|message| self.repeat(&message)) {
+        if self.may_repeat(asked) && self.repeat_exchange(exchange) {
             return;
         }
         self.fail_call(asked.number, CallError::NoResponse { id: asked.number, detail });
@@ -223,8 +223,9 @@ impl<T> Exchanges<T> {
         }
         let may_have_come = exchange.unsent_bytes == 0;
         let Some(old) = self.drop_exchange(id) else { return false };
-        // An id may be used only once.
-        if may_have_come && old.message().is_some_and(|message| self.repeat(&message)) {
+        // An id may be used only once, and what the server spoke before only by then.
+        let outdated = old.context.generation != self.handshake.generation;
+        if (may_have_come || outdated) && self.repeat_exchange(&old) {
             return true;
         }
         let request = (*old.request).clone();
@@ -305,8 +306,8 @@ impl<T> Exchanges<T> {
         match (&exchange.state, &exchange.purpose) {
             (ExchangeState::Waiting, _) => self.reconnect(id),
             (ExchangeState::HeldBack, _) => {
-                if let Some(message) = self.drop_exchange(id).and_then(|exchange| exchange.message()) {
-                    self.repeat(&message);
+                if let Some(exchange) = self.drop_exchange(id) {
+                    self.repeat_exchange(&exchange);
                 }
             }
             (ExchangeState::Challenged, _) => {

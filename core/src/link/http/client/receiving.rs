@@ -86,8 +86,9 @@ impl<T> Exchanges<T> {
                 let status = exchange.head.status_of_failure();
                 if let Some(exchange) = self.retry_at_original(exchange, status.unwrap_or(404)) {
                     self.listening_decided();
-                    if let Some(status) = status {
-                        self.listener_refused(exchange, status);
+                    match status {
+                        Some(status) => self.listener_refused(exchange, status),
+                        None => self.listener_lost(exchange.body.events().is_some()),
                     }
                 }
             }

@@ -47,22 +47,32 @@ impl<T> Exchanges<T> {
         let Purpose::Request(asked) = &exchange.purpose else { return };
         let repeats = self.may_repeat(asked);
         let Some(message) = exchange.message() else { return self.fail_call(asked.number, error) };
-        let rejected = Rejected { message, repeats, error };
         if exchange.context.generation != self.handshake.generation {
-            // It is known that it has. If it is being found out whether it has once more, that is for then.
-            let deferred = self.handshake.deferred_messages();
-            self.repeat_or_fail(rejected);
-            let is_repeated = self.handshake.deferred_messages() > deferred;
-            if is_repeated && self.handshake.reinitialization().is_none() {
-                if let Some(Deferred { message, repeated }) = self.handshake.last_deferred() {
-                    self.rewrite(&message, repeated);
-                }
+            // It is known that it has.
+            if !repeats || !self.repeat_exchange(exchange) {
+                self.waiting_failed(&message, CallError::SessionLost);
             }
             return;
         }
-        if self.handshake.reject(rejected, self.now) {
+        if self.handshake.reject(Rejected { message, repeats, error }, self.now) {
             self.reinitialize(false);
         }
+    }
+
+    /// Makes the request of an exchange again, in the words of what the server speaks by now. Returns whether that could be
+    /// done. If it is being found out what the server speaks, that is for then.
+    pub(super) fn repeat_exchange(&mut self, exchange: &Exchange) -> bool {
+        let Some(message) = exchange.message() else { return false };
+        let deferred = self.handshake.deferred_messages();
+        let repeated = self.repeat(&message);
+        let is_deferred = self.handshake.deferred_messages() > deferred;
+        let outdated = exchange.context.generation != self.handshake.generation;
+        if is_deferred && outdated && self.handshake.reinitialization().is_none() {
+            if let Some(Deferred { message, repeated }) = self.handshake.last_deferred() {
+                self.rewrite(&message, repeated);
+            }
+        }
+        repeated
     }
 
     /// Negotiates once more, while everything else waits.

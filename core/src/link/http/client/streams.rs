@@ -216,7 +216,7 @@ impl<T> Exchanges<T> {
     }
 
     /// The listening stream is not opened again by itself. Whoever waits for what would come on it is told.
-    fn listener_lost(&mut self, was_open: bool) {
+    pub(super) fn listener_lost(&mut self, was_open: bool) {
         if !was_open && !self.streams.lost_listener {
             return;
         }
@@ -239,7 +239,8 @@ impl<T> Exchanges<T> {
     pub(super) fn listener_refused(&mut self, exchange: Exchange, status: u16) {
         let was_open = exchange.body.events().is_some();
         match status {
-            401 | 403 => self.listener_not_allowed(exchange),
+            // Without a program that answers there never are others.
+            401 | 403 if self.http.answers_challenges => self.listener_not_allowed(exchange),
             404 if was_open && exchange.context.in_session => {
                 // If there can be no other session now, the next attempt to listen is the next attempt at that.
                 let generation = exchange.context.generation;
