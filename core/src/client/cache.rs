@@ -139,4 +139,20 @@ mod tests {
         assert!(!stale(Some("a:c"), Some("a:b")));
         assert!(stale(None, Some("a:b")) && stale(Some("a:b"), None));
     }
+
+    #[test]
+    fn results_that_are_many_bytes_make_room_for_others() {
+        let mut limits = Limits::default();
+        limits.cached_bytes = 400;
+        let mut cache = Cache::default();
+        let result = alloc::format!(r#"{{"ttlMs":60000,"contents":[{:?}]}}"#, "x".repeat(50));
+        let result = JsonText::parse(&result).unwrap();
+        for number in 0..9_u8 {
+            let key = CacheKey { method: "resources/read".into(), params: [number].into() };
+            cache.store(key, result, &limits, Instant::ZERO);
+            assert!(cache.bytes <= limits.cached_bytes, "{number}: {}", cache.bytes);
+        }
+        let size = result.as_str().len() + 1;
+        assert_eq!((cache.entries.len(), cache.bytes), (400 / size, 400 / size * size));
+    }
 }

@@ -284,6 +284,8 @@ fn unquoted(text: &str, separator: u8) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]

@@ -80,6 +80,7 @@ impl<D: Drive, M: Driven> Post<D, M> {
     }
 
     /// Lets go of connections that the machine has closed.
+    #[cfg(feature = "client")]
     pub(crate) fn let_go(&self) {
         #[cfg(feature = "http")]
         if let Some(connections) = self.connections.as_ref().filter(|_| self.driven.has_unwatched()) {
