@@ -142,8 +142,7 @@ mod tests {
 
     #[test]
     fn results_that_are_many_bytes_make_room_for_others() {
-        let mut limits = Limits::default();
-        limits.cached_bytes = 400;
+        let limits = Limits { cached_bytes: 400, ..Limits::default() };
         let mut cache = Cache::default();
         let result = alloc::format!(r#"{{"ttlMs":60000,"contents":[{:?}]}}"#, "x".repeat(50));
         let result = JsonText::parse(&result).unwrap();
