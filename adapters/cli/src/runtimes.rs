@@ -69,7 +69,7 @@ macro_rules! runtime {
                         $($async_move)* { Ok($ask(screen, params)$($await)*) }
                     })
                     .on_notification(move |notification| notified.notification(&notification))
-                    .on_malformed(move |detail| skipped.note(&format!("skipped what is no message: {detail}")))
+                    .on_malformed(move |detail| skipped.note(&detail))
                     .connect(command.connector()?)
                     $($await)*?;
                 let outcome = match &command.request {

@@ -70,6 +70,8 @@ fn bodies_that_are_no_answer() {
     fails(|talk, request| talk.json(request, 200, "7"), "the message is not a JSON object");
     fails(|talk, request| talk.json(request, 200, ""), "the body is empty");
     fails(|talk, request| talk.plain(request, 202, ""), "no response received for request ID 2: the body is empty");
+    let other = r#"{"jsonrpc":"2.0","id":"2","result":{}}"#;
+    fails(|talk, request| talk.json(request, 200, other), "the body answers another request");
     fails(|talk, request| talk.json(request, 200, &request.result("7")), "the result is not an object");
     fails(|talk, request| talk.json(request, 200, r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), "no response received");
 }

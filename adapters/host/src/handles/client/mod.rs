@@ -465,7 +465,8 @@ impl Program<Machine> for ClientCore {
                     "" => String::new(),
                     beginning => format!(", and begins {beginning:?}"),
                 };
-                actions.push(ClientAction::Malformed(format!("{malformed}{beginning}")));
+                actions
+                    .push(ClientAction::Malformed(format!("what is no message was skipped: {malformed}{beginning}")));
             }
             #[cfg(feature = "http")]
             ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),

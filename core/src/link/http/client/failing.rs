@@ -182,7 +182,8 @@ impl<T> Exchanges<T> {
             }
             ExchangeState::Over(Outcome::Broken(ref error)) => alloc::format!("{error}"),
             _ if matches!(exchange.body.form, Form::Events) => "the stream ended without it".into(),
-            _ => "the body is empty".into(),
+            _ if exchange.body.texts.trim_ascii().is_empty() => "the body is empty".into(),
+            _ => "the body answers another request".into(),
         };
         if let Some(exchange) = self.resume(exchange) {
             self.lost(&exchange, detail);
