@@ -12,6 +12,7 @@
 //!
 //! ```text
 //! link      a role bound to byte streams: stdio, HTTP
+//! auth      authorization: OAuth 2.1 for clients, what protects a server, the guard on URLs
 //! client    the client role: negotiation, typed calls, input requests, caches
 //! server    the server role: registry, dispatch, subscriptions
 //! call      what calls of either role have in common
@@ -22,7 +23,7 @@
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json
+//! time, entropy, limits, buffer, table, json, url
 //! ```
 //!
 //! # Features
@@ -32,6 +33,8 @@
 //! | `client` | yes | the client role: `client`, and its links |
 //! | `server` | yes | the server role: `server`, its links, and the cipher that seals what modern clients keep for it |
 //! | `http` | yes | Streamable HTTP for the roles that there are: its codecs and its links |
+//! | `auth` | no | authorization over HTTP, for the roles that there are |
+//! | `es256` | no | a [`auth::Signer`] that holds a P-256 key in memory |
 //!
 //! They combine freely. A program that has one role compiles nothing of the other; without either the types of the protocol
 //! are left, and the codecs.
@@ -52,6 +55,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "auth")]
+pub mod auth;
 #[cfg(any(feature = "client", feature = "server"))]
 mod buffer;
 #[cfg(any(feature = "client", feature = "server"))]
@@ -79,6 +84,8 @@ mod rpc;
 #[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
+#[cfg(feature = "http")]
+mod url;
 
 #[cfg(any(feature = "server", all(feature = "client", feature = "http")))]
 pub use entropy::Seed;

@@ -21,10 +21,9 @@ mod client;
 pub(crate) mod mirror;
 #[cfg(feature = "server")]
 pub mod server;
-mod url;
 
+pub use crate::url::{Url, UrlError, redacted};
 #[cfg(feature = "client")]
 pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest};
 #[cfg(feature = "server")]
 pub use server::{HttpServer, HttpServerConfig};
-pub use url::{Url, UrlError, redacted};

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::super::url::{Url, UrlError};
 use crate::codec::http1::{Framing, Headers, Unsendable, write_request};
 use crate::entropy::Seed;
+use crate::url::{Url, UrlError};
 
 /// Where the server is, and how much of everything a client puts up with on the way there.
 ///

@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 
-use super::super::url::redacted;
 use super::body::Body;
 use super::request::HttpRequest;
 use crate::codec::http1::Headers;
@@ -11,6 +10,7 @@ use crate::error::{ConnError, HttpFailure};
 use crate::model::{Method, MethodInfo};
 use crate::rpc::{Label, MethodName, Outgoing};
 use crate::time::Instant;
+use crate::url::redacted;
 
 /// An exchange that is open.
 pub(super) struct Exchange {

@@ -1,10 +1,10 @@
 //! From redirects to places: where the endpoint is for now, and where it has moved for good.
 
-use super::super::url::Url;
 use super::exchange::{Exchange, Purpose};
 use super::exchanges::Exchanges;
 use super::request::HttpRequest;
 use crate::codec::http1::Headers;
+use crate::url::Url;
 
 /// Where the endpoint has moved for good. What a server says of one method it need not mean of the other: a GET from a
 /// browser may be sent to a page for people.

@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::super::mirror::{self, UnsafeNumber, Value};
-use super::super::url::Url;
 use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
 use crate::json::{first_member, pick};
 use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
 use crate::rpc::{MethodName, Outgoing};
+use crate::url::Url;
 
 /// A request of HTTP to be made. Whoever makes it adds `Host`, `Content-Length` and what belongs to the connection.
 #[derive(Clone)]

@@ -5,7 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::url::Url;
 use super::body::{Body, Form};
 use super::config::is_sendable;
 use super::exchange::{Attempts, Context, Exchange, ExchangeState, Head, Purpose, Yield, is_passing};
@@ -15,6 +14,7 @@ use crate::entropy::{Entropy, Seed};
 use crate::error::{CallError, CloseReason, ConnError, ConnErrorKind};
 use crate::observer::Observation;
 use crate::rpc::{LinkedRole, Outgoing};
+use crate::url::Url;
 
 /// The least time between two tries: a server that says `retry: 0` is not asked without pause.
 const LEAST_RETRY: Duration = Duration::from_millis(50);

@@ -1,0 +1,27 @@
+//! Authorization: OAuth 2.1 as a machine that does no I/O, what protects a server, and the guard on URLs.
+//!
+//! ```text
+//! flow               Authorization: the client's states, and all transitions between them
+//!  resource_metadata  where a server says who authorizes for it (RFC 9728)
+//!  server_metadata    what an authorization server says of itself (RFC 8414, OpenID Connect)
+//!  registration       how the client becomes known to it: given, by a document, or registered (RFC 7591)
+//!  login              sending the user there, and what comes back: PKCE, state, iss
+//!  token              requests to the token endpoint, and their answers
+//!  device             logging in on another device (RFC 8628)
+//! challenge          what a server wants to be shown: `WWW-Authenticate`
+//! jws, dpop          signed statements, and proofs that a token is ours to use (RFC 9449)
+//! store              what the host keeps between two runs, and how two processes share it
+//! guard              which URLs that a server names may be fetched
+//! secret             text that is not printed
+//! ```
+
+mod guard;
+mod secret;
+mod store;
+
+pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
+pub use secret::Secret;
+pub use store::{
+    AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
+    Tokens,
+};

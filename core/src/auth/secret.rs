@@ -1,0 +1,64 @@
+//! Text that is not printed.
+
+use alloc::string::String;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A token, a password, a key: text that is never printed. Whoever needs it says so by [`expose`](Self::expose). It is
+/// written as it is where it is serialised, which is for stores alone.
+///
+/// ```
+/// use windlass::auth::Secret;
+///
+/// let token = Secret::new("eyJhbGciOi");
+/// assert_eq!(format!("{token:?}"), "Secret(..)");
+/// assert_eq!(token.expose(), "eyJhbGciOi");
+/// ```
+#[derive(Clone, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a text from being printed.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for whoever it is meant for.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Takes as long whatever the other is, so that a secret cannot be guessed letter by letter.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        is_equal(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Compares without saying by its time where the first difference is. Lengths are no secret.
+pub(crate) fn is_equal(one: &str, other: &str) -> bool {
+    let difference = one.bytes().zip(other.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
+    one.len() == other.len() && core::hint::black_box(difference) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_equal_if_their_texts_are() {
+        assert_eq!(Secret::new("abc"), Secret::new("abc"));
+        assert_ne!(Secret::new("abc"), Secret::new("abd"));
+        assert_ne!(Secret::new("abc"), Secret::new("ab"));
+        assert_ne!(Secret::new(""), Secret::new("a"));
+    }
+}
