@@ -15,13 +15,125 @@
 //! secret             text that is not printed
 //! ```
 
+#[cfg(feature = "client")]
+mod challenge;
+#[cfg(feature = "client")]
+mod config;
+#[cfg(feature = "client")]
+mod device;
+#[cfg(feature = "client")]
+mod dpop;
+#[cfg(feature = "client")]
+mod flow;
+#[cfg(feature = "client")]
+mod form;
 mod guard;
+#[cfg(feature = "client")]
+mod jws;
+#[cfg(feature = "client")]
+mod login;
+#[cfg(feature = "client")]
+mod pkce;
+#[cfg(feature = "client")]
+mod registration;
+#[cfg(feature = "client")]
+mod resource_metadata;
 mod secret;
+#[cfg(feature = "client")]
+mod server_metadata;
 mod store;
+#[cfg(feature = "client")]
+mod token;
 
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use crate::url::Url;
+
+pub use crate::error::AuthError;
+#[cfg(feature = "client")]
+pub use config::{AuthConfig, Grant, IdentityProvider, KnownClient};
+#[cfg(feature = "client")]
+pub(crate) use flow::{AuthStep, Authorization, Fetch, Fetched, Reaction, key};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
+#[cfg(feature = "client")]
+pub use jws::{SignError, Signer};
+#[cfg(feature = "client")]
+pub use login::{Denied, Redirected};
 pub use secret::Secret;
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
     Tokens,
 };
+
+/// What the user is to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthPrompt {
+    /// Log in on this page, in a browser. What the user comes back with goes to `finish_login`.
+    Browser {
+        /// The page. It is https, or of this machine where that is allowed; never hand it to a shell.
+        url: String,
+    },
+    /// Log in on another device. Nothing has to be given back: it is asked for until the user is done.
+    Device {
+        /// Where to.
+        url: String,
+        /// The same with the code in it, for whoever can follow a link.
+        complete_url: Option<String>,
+        /// What to type there.
+        user_code: String,
+    },
+}
+
+/// Something to be done with an [`AuthStore`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreOperation {
+    /// [`AuthStore::load`].
+    Load {
+        /// The MCP server.
+        server: String,
+    },
+    /// [`AuthStore::swap`].
+    Swap {
+        /// The MCP server.
+        server: String,
+        /// The version that is replaced.
+        expected: Option<u64>,
+        /// What is kept from now on.
+        record: Box<AuthRecord>,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreOutcome {
+    /// Of [`StoreOperation::Load`].
+    Loaded(Option<Stored>),
+    /// Of [`StoreOperation::Swap`].
+    Swapped(Swap),
+}
+
+impl StoreOperation {
+    /// Does it, and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be used.
+    pub fn perform(&self, store: &mut dyn AuthStore) -> Result<StoreOutcome, StoreError> {
+        match self {
+            Self::Load { server } => store.load(server).map(StoreOutcome::Loaded),
+            Self::Swap { server, expected, record } => {
+                store.swap(server, *expected, Some(record)).map(StoreOutcome::Swapped)
+            }
+        }
+    }
+}
+
+/// Scheme, host and port, as in the header `Origin`.
+fn origin(url: &Url) -> String {
+    let scheme = if url.is_secure() { "https://" } else { "http://" };
+    [scheme, url.authority()].concat()
+}

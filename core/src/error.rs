@@ -9,6 +9,11 @@ use core::time::Duration;
 use crate::jsonrpc::RpcError;
 use crate::model::ProtocolVersion;
 
+#[cfg(feature = "auth")]
+mod authorization;
+#[cfg(feature = "auth")]
+pub use authorization::AuthError;
+
 /// Why a call has no result. Each call completes exactly once, with a result or with one of these.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -35,6 +40,9 @@ pub enum CallError {
     },
     /// The server answered with a status of HTTP that is no success.
     Http(Box<HttpFailure>),
+    /// The server wants authorization, and there is none to be had.
+    #[cfg(feature = "auth")]
+    Authorization(Box<AuthError>),
     /// The server's stream ended before the answer came. Whether the call was carried out is unknown.
     NoResponse {
         /// The id of the request.
@@ -66,6 +74,8 @@ impl fmt::Display for CallError {
                 write!(f, "the server still asked for input after {rounds} rounds; the call was given up")
             }
             Self::Http(failure) => write!(f, "{failure}"),
+            #[cfg(feature = "auth")]
+            Self::Authorization(error) => write!(f, "{error}"),
             Self::NoResponse { id, detail } => write!(
                 f,
                 "no response received for request ID {id}: {detail}; whether the server carried it out is unknown"
@@ -97,6 +107,8 @@ pub struct HttpFailure {
     pub retry_after: Option<String>,
     /// Where a redirect led that was not followed, without what may be secret in it.
     pub location: Option<String>,
+    /// Whether there is a `DPoP-Nonce` header, by which the next proof is to be made.
+    pub dpop_nonce: bool,
 }
 
 impl HttpFailure {
@@ -112,6 +124,7 @@ impl HttpFailure {
             auth_server: None,
             retry_after: None,
             location: None,
+            dpop_nonce: false,
         }
     }
 }
@@ -322,6 +335,9 @@ pub enum NegotiationError {
     InvalidAnswer(String),
     /// The server answered the handshake with a status of HTTP that is no success.
     Http(Box<HttpFailure>),
+    /// The server wants authorization, and there is none to be had.
+    #[cfg(feature = "auth")]
+    Authorization(Box<AuthError>),
 }
 
 impl fmt::Display for NegotiationError {
@@ -345,6 +361,8 @@ impl fmt::Display for NegotiationError {
                 write!(f, "the server's answer to the handshake is not understood: {detail}")
             }
             Self::Http(failure) => write!(f, "the handshake failed: {failure}"),
+            #[cfg(feature = "auth")]
+            Self::Authorization(error) => write!(f, "{error}"),
         }
     }
 }

@@ -12,11 +12,11 @@
 //!
 //! ```text
 //! link      a role bound to byte streams: stdio, HTTP
-//! auth      authorization: OAuth 2.1 for clients, what protects a server, the guard on URLs
 //! client    the client role: negotiation, typed calls, input requests, caches
 //! server    the server role: registry, dispatch, subscriptions
 //! call      what calls of either role have in common
 //! rpc       a JSON-RPC peer without a role: correlation, deadlines, cancellation
+//! auth      authorization: OAuth 2.1 for clients, what protects a server, the guard on URLs
 //! observer  what is told to whoever watches
 //! machine   the contract with whoever moves the bytes
 //! error     why something failed, by whose fault

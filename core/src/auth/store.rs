@@ -125,9 +125,12 @@ pub struct Tokens {
     /// What another one is to be had for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Secret>,
-    /// What was asked for, or what was granted if the server said so: scopes between blanks.
+    /// What was granted if the server said so, else what was asked for: scopes between blanks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// What was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_scope: Option<String>,
     /// The resource that it is for, as the server published it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,

@@ -6,6 +6,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::config::Peer;
+#[cfg(feature = "auth")]
+use crate::auth::{AuthPrompt, StoreOperation};
 use super::input::{InputKey, InputReply};
 use crate::call::CallId;
 use crate::error::{CallError, CloseReason, HttpFailure};
@@ -76,6 +78,19 @@ pub enum ClientEvent<'a, T> {
         /// What the server said: status, `WWW-Authenticate`.
         challenge: Box<HttpFailure>,
     },
+    /// Something is to be looked up or kept in the program's [`AuthStore`](crate::auth::AuthStore):
+    /// [`StoreOperation::perform`], then `stored`. Over HTTP, with authorization only.
+    #[cfg(feature = "auth")]
+    Store {
+        /// To be given back with what came of it.
+        reply: StoreReply,
+        /// What is to be done.
+        operation: Box<StoreOperation>,
+    },
+    /// The user is to log in. Comes only if the configuration says that users can be asked. Over HTTP, with authorization
+    /// only.
+    #[cfg(feature = "auth")]
+    Prompt(AuthPrompt),
     /// A notification, or an answer to a request of the server's, could not be delivered. This is for the log. Over HTTP
     /// only: elsewhere nobody says whether a message arrived.
     NotDelivered(CallError),
@@ -87,6 +102,13 @@ pub enum ClientEvent<'a, T> {
 #[derive(Debug)]
 pub struct ChallengeReply {
     pub(crate) exchange: u32,
+}
+
+/// Where the answer of a store goes. It cannot be copied, so nothing is answered twice.
+#[cfg(feature = "auth")]
+#[derive(Debug)]
+pub struct StoreReply {
+    pub(crate) look: u64,
 }
 
 /// What can happen to a call that stays open.

@@ -130,6 +130,8 @@ impl<T> Client<T> {
             Call::Probe | Call::Initialize => self.close(match error {
                 CallError::Transport(error) => CloseReason::Transport(error),
                 CallError::Http(failure) => CloseReason::Negotiation(NegotiationError::Http(failure)),
+                #[cfg(feature = "auth")]
+                CallError::Authorization(error) => CloseReason::Negotiation(NegotiationError::Authorization(error)),
                 other => CloseReason::Negotiation(NegotiationError::InvalidAnswer(alloc::format!("{other}"))),
             }),
             Call::Subscribe(call) => self.legacy_subscribe_failed(call, error, now),

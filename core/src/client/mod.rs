@@ -29,6 +29,8 @@ use serde::Serialize;
 
 use cache::{Cache, CacheKey};
 pub use config::{ClientConfig, Negotiation, Peer};
+#[cfg(feature = "auth")]
+pub use event::StoreReply;
 pub use event::{ChallengeReply, ClientEvent, Update};
 use input::{Gathering, Retry, SpareRetries};
 pub use input::{InputKey, InputReply, InputResponse};

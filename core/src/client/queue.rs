@@ -5,7 +5,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 
+#[cfg(feature = "auth")]
+use super::StoreReply;
 use super::{Call, CallId, ChallengeReply, Client, ClientEvent, InputKey, InputReply, Peer, Update};
+#[cfg(feature = "auth")]
+use crate::auth::{AuthPrompt, StoreOperation};
 use crate::error::{CallError, CloseReason, HttpFailure};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::Malformed;
@@ -49,6 +53,13 @@ pub(crate) enum Event<'a, T, J> {
         reply: ChallengeReply,
         challenge: Box<HttpFailure>,
     },
+    #[cfg(feature = "auth")]
+    Store {
+        reply: StoreReply,
+        operation: Box<StoreOperation>,
+    },
+    #[cfg(feature = "auth")]
+    Prompt(AuthPrompt),
     NotDelivered(CallError),
     Closed(CloseReason),
 }
@@ -70,6 +81,10 @@ impl<T, J> Event<'_, T, J> {
             Self::Reinitialized(peer) => Event::Reinitialized(peer),
             Self::ToolLeftOut { name, reason } => Event::ToolLeftOut { name, reason },
             Self::Challenged { reply, challenge } => Event::Challenged { reply, challenge },
+            #[cfg(feature = "auth")]
+            Self::Store { reply, operation } => Event::Store { reply, operation },
+            #[cfg(feature = "auth")]
+            Self::Prompt(prompt) => Event::Prompt(prompt),
             Self::NotDelivered(error) => Event::NotDelivered(error),
             Self::Closed(reason) => Event::Closed(reason),
         }
@@ -104,6 +119,10 @@ impl<'a, T> Event<'a, T, JsonText<'a>> {
             Self::Reinitialized(peer) => ClientEvent::Reinitialized(peer),
             Self::ToolLeftOut { name, reason } => ClientEvent::ToolLeftOut { name, reason },
             Self::Challenged { reply, challenge } => ClientEvent::Challenged { reply, challenge },
+            #[cfg(feature = "auth")]
+            Self::Store { reply, operation } => ClientEvent::Store { reply, operation },
+            #[cfg(feature = "auth")]
+            Self::Prompt(prompt) => ClientEvent::Prompt(prompt),
             Self::NotDelivered(error) => ClientEvent::NotDelivered(error),
             Self::Closed(reason) => ClientEvent::Closed(reason),
         })

@@ -7,6 +7,10 @@ use alloc::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::client::ChallengeReply;
+#[cfg(feature = "auth")]
+use crate::auth::{AuthError, Redirected, StoreError, StoreOutcome};
+#[cfg(feature = "auth")]
+use crate::client::StoreReply;
 use crate::client::{Client, ClientEvent};
 #[cfg(feature = "http")]
 use crate::codec::http1::Headers;
@@ -67,6 +71,22 @@ impl<T> AnyClient<T> {
         match self {
             Self::Stdio(_) => Ok(()),
             Self::Http(client) => client.answer_challenge(reply, headers, now),
+        }
+    }
+
+    /// What came of a [`ClientEvent::Store`]; see [`HttpClient::stored`].
+    #[cfg(feature = "auth")]
+    pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
+        if let Self::Http(client) = self {
+            client.stored(reply, outcome, now);
+        }
+    }
+
+    /// What came of a [`ClientEvent::Prompt`]; see [`HttpClient::finish_login`].
+    #[cfg(feature = "auth")]
+    pub fn finish_login(&mut self, outcome: Result<Redirected, AuthError>, now: Instant) {
+        if let Self::Http(client) = self {
+            client.finish_login(outcome, now);
         }
     }
 

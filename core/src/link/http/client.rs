@@ -16,8 +16,14 @@
 //!  tools      what is remembered of tools, and calls that wait for it
 //!  streams    streams that are opened again, the stream for what comes unasked, the HTTP+SSE transport
 //!  closing    the last words
+//!  authorizing  requests that have to be authorized
 //! ```
 
+#[cfg(feature = "auth")]
+mod authorizing;
+#[cfg(not(feature = "auth"))]
+#[path = "client/without_auth.rs"]
+mod authorizing;
 mod body;
 mod closing;
 mod config;

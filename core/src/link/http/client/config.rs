@@ -2,7 +2,11 @@
 
 use core::fmt;
 use core::time::Duration;
+#[cfg(feature = "auth")]
+use alloc::sync::Arc;
 
+#[cfg(feature = "auth")]
+use crate::auth::AuthConfig;
 use crate::codec::http1::{Framing, Headers, Unsendable, write_request};
 use crate::entropy::Seed;
 use crate::url::{Url, UrlError};
@@ -60,6 +64,18 @@ pub struct HttpClientConfig {
     pub idle_connections: usize,
     /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
     pub idle_timeout: Duration,
+    /// How the client is authorized, if it has to be.
+    #[cfg(feature = "auth")]
+    pub(super) authorization: Option<AuthorizationSetup>,
+}
+
+/// What the authorization of a client is made from.
+#[cfg(feature = "auth")]
+#[derive(Clone)]
+pub(super) struct AuthorizationSetup {
+    pub(super) config: Arc<AuthConfig>,
+    pub(super) seed: Seed,
+    pub(super) unix_time_at_zero: Duration,
 }
 
 impl HttpClientConfig {
@@ -81,7 +97,21 @@ impl HttpClientConfig {
             connections: 64,
             idle_connections: 64,
             idle_timeout: Duration::from_secs(30),
+            #[cfg(feature = "auth")]
+            authorization: None,
         })
+    }
+
+    /// Has the client authorized by OAuth when the server wants that. What is drawn at random is drawn from `seed`, and
+    /// `unix_time_at_zero` is the wall clock at [`Instant::ZERO`](crate::Instant::ZERO), since 1970.
+    ///
+    /// The program then answers [`ClientEvent::Store`](crate::client::ClientEvent::Store), and
+    /// [`ClientEvent::Prompt`](crate::client::ClientEvent::Prompt) if it said that it does.
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn authorization(mut self, config: AuthConfig, seed: Seed, unix_time_at_zero: Duration) -> Self {
+        self.authorization = Some(AuthorizationSetup { config: Arc::new(config), seed, unix_time_at_zero });
+        self
     }
 
     /// Sends a header with every request: credentials, a tenant, a user agent.

@@ -46,6 +46,8 @@ pub(super) struct Tried {
     pub(super) elsewhere: bool,
     /// The program was asked for other credentials.
     pub(super) credentials: bool,
+    /// How often it was made again because it was not allowed.
+    pub(super) authorizations: u32,
     /// It was made again because it did not come in time.
     pub(super) late: bool,
 }
@@ -60,6 +62,9 @@ pub(super) enum Head {
     Refused(HttpFailure),
     /// Success, with a body of another type than the one that was asked for: this.
     WrongType(String),
+    /// Whatever it is, somebody else makes sense of it.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
+    Document { status: u16, headers: Headers },
 }
 
 impl Head {
@@ -87,6 +92,9 @@ pub(super) enum Purpose {
     Events,
     /// The end of the session.
     Delete,
+    /// Something that is needed to be authorized.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
+    Authorization,
 }
 
 /// Whether an exchange may be made beyond the limit for exchanges at a time.
@@ -99,6 +107,15 @@ pub(super) enum Priority {
     /// It does not count. A stream on which the server may speak for hours would otherwise leave no connection to a
     /// client that may have only one.
     Standing,
+    /// It does not count either, and all others wait for it.
+    Authorization,
+}
+
+impl Priority {
+    /// Whether it counts for the limit.
+    pub(super) fn counts(self) -> bool {
+        matches!(self, Self::Usual | Self::Urgent)
+    }
 }
 
 /// A request and what became of it.
@@ -213,6 +230,7 @@ impl Exchange {
             // Calls may hold all connections when the session has to be initialised again.
             Purpose::Request(asked) if asked.info().is_some_and(|info| info.handshake) => Priority::Urgent,
             Purpose::Listen(_) | Purpose::Events => Priority::Standing,
+            Purpose::Authorization => Priority::Authorization,
             Purpose::Request(_) | Purpose::Posted(_) | Purpose::Delete => Priority::Usual,
         }
     }
@@ -248,6 +266,7 @@ pub(super) fn failure(status: u16, headers: &Headers) -> HttpFailure {
     failure.www_authenticate = headers.get_all("www-authenticate").take(MOST).map(String::from).collect();
     failure.auth_server = text("mcp-auth-server");
     failure.retry_after = text("retry-after");
+    failure.dpop_nonce = headers.contains("dpop-nonce");
     let location = headers.get("location").filter(|_| (300..400).contains(&status));
     failure.location = location.map(|location| redacted(crate::jsonrpc::excerpt(location)));
     failure

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 
 use serde::Serialize;
 
+use super::authorizing::Authorizing;
 use super::closing::Closing;
 use super::config::{HeaderError, HttpClientConfig, check_header};
 use super::events::Held;
@@ -31,6 +32,7 @@ pub(super) struct Exchanges<T> {
     pub(super) handshake: Handshake,
     /// How often the program has given other credentials.
     pub(super) credentials: u32,
+    pub(super) authorizing: Authorizing,
     pub(super) transport: Transport,
     pub(super) streams: Streams,
     pub(super) moved: Moved,
@@ -60,6 +62,7 @@ impl<T> Exchanges<T> {
         Self {
             client: Client::new(config, LinkKind::Exchanges),
             streams: Streams::new(http.seed.as_ref()),
+            authorizing: Authorizing::new(&http),
             http,
             now,
             open: OpenExchanges::default(),
@@ -139,6 +142,7 @@ impl<T> Exchanges<T> {
         self.client.is_idle()
             && self.client.outbox().len() == 0
             && self.handshake.is_idle()
+            && self.authorizing.is_idle()
             && self.tools.is_idle()
             && !self.open.has_control()
             && self.event.is_none()
@@ -186,6 +190,7 @@ impl<T> Exchanges<T> {
         while let Some(id) = self.open.next_expired(now) {
             self.expired(id);
         }
+        self.authorization_expired();
         self.gate_expired();
         self.client.handle_timeout(now);
         self.closing_expired();
@@ -193,7 +198,14 @@ impl<T> Exchanges<T> {
 
     /// What is to be done next about exchanges.
     pub(super) fn next_control(&mut self) -> Option<ExchangeControl> {
-        self.open.next_control(self.http.connections.max(1))
+        let held = !self.may_send();
+        loop {
+            let control = self.open.next_control(self.http.connections.max(1), held)?;
+            match control {
+                ExchangeControl::Start(id) if !self.authorize(id) => {}
+                control => return Some(control),
+            }
+        }
     }
 
     pub(super) fn request(&self, exchange: u32) -> Option<&Arc<HttpRequest>> {
@@ -211,6 +223,7 @@ impl<T> Exchanges<T> {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let other = earliest(self.handshake.deadline(), self.closing.deadline());
+        let other = earliest(other, self.authorizing.deadline());
         earliest(earliest(self.open.deadline(), other), self.client.deadline())
     }
 
@@ -235,6 +248,10 @@ impl<T> Exchanges<T> {
             if let Some(event) = self.client.next_event() {
                 self.prepare(event.hold(Held::Own));
                 continue;
+            }
+            if self.advance_authorization() {
+                // Whatever waited for it may go out now.
+                return true;
             }
             self.client.close_if_unread();
             if self.client.closed().is_some() {

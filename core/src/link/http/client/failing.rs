@@ -17,6 +17,9 @@ use crate::rpc::LinkedRole;
 impl<T> Exchanges<T> {
     /// An exchange is over, and everything that came in it has been dealt with.
     pub(super) fn finished(&mut self, id: u32) {
+        if self.open.get(id).is_some_and(|exchange| matches!(exchange.purpose, Purpose::Authorization)) {
+            return self.fetched(id, false);
+        }
         if self.challenges(id) {
             return;
         }
@@ -52,6 +55,7 @@ impl<T> Exchanges<T> {
             Purpose::Listen(_) => self.listener_over(exchange),
             Purpose::Events => self.events_over(),
             Purpose::Delete => self.closing.deleted(),
+            Purpose::Authorization => {}
         }
     }
 
@@ -242,7 +246,14 @@ impl<T> Exchanges<T> {
         let Some(exchange) = self.open.get(id) else { return false };
         let refused = matches!(exchange.head.status_of_failure(), Some(401 | 403));
         let askable = !matches!(exchange.purpose, Purpose::Listen(_) | Purpose::Delete);
-        if !refused || !askable || !self.http.answers_challenges || exchange.tried.credentials {
+        if !refused || !askable {
+            return false;
+        }
+        if let Some(goes_on) = failure_of(exchange).and_then(|failure| self.not_allowed(id, &failure)) {
+            return goes_on;
+        }
+        let Some(exchange) = self.open.get(id) else { return false };
+        if !self.http.answers_challenges || exchange.tried.credentials {
             return false;
         }
         // The rest of what it says is not waited for.
@@ -281,7 +292,7 @@ impl<T> Exchanges<T> {
     }
 
     /// Makes a request again with the credentials of now.
-    fn replay(&mut self, id: u32) {
+    pub(super) fn replay(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
         let number = old.request_id();
         let waited = match (&old.state, old.deadline) {
@@ -294,6 +305,7 @@ impl<T> Exchanges<T> {
         let request = request::HttpRequest { headers, ..(*old.request).clone() };
         let mut exchange = old.with_request(request);
         exchange.tried.credentials = true;
+        exchange.tried.authorizations += 1;
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
         if let Some(number) = number {
             self.client.restart_timeout(number, waited, self.now);
@@ -316,6 +328,7 @@ impl<T> Exchanges<T> {
                 exchange.state = ExchangeState::Over(Outcome::Complete);
                 self.finished(id);
             }
+            (_, Purpose::Authorization) => self.fetched(id, true),
             // The body of an error is not worth more time: what is there has to do.
             (ExchangeState::Answering, _) if matches!(exchange.body.form, Form::Excerpt) => self.finished(id),
             (_, Purpose::Request(Asked { answered: true, .. })) => drop(self.drop_exchange(id)),

@@ -9,6 +9,10 @@ use super::exchanges::Exchanges;
 use super::open::ExchangeControl;
 use super::pool::{Answers, Pool, PoolOutput};
 use super::request::HttpRequest;
+#[cfg(feature = "auth")]
+use crate::auth::{AuthError, Redirected, StoreError, StoreOutcome};
+#[cfg(feature = "auth")]
+use crate::client::StoreReply;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, ClientEvent};
 use crate::codec::http1::{Headers, ResponseHead};
 use crate::error::{ConnError, Refused};
@@ -129,6 +133,20 @@ impl<T> HttpClient<T> {
     ) -> Result<(), HeaderError> {
         self.now = now;
         self.exchanges.answer_challenge(reply, headers, now)
+    }
+
+    /// What came of a [`ClientEvent::Store`].
+    #[cfg(feature = "auth")]
+    pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
+        self.now = now;
+        self.exchanges.stored(reply, outcome, now);
+    }
+
+    /// What came of a [`ClientEvent::Prompt`]: what the user came back with, or why there will be nothing.
+    #[cfg(feature = "auth")]
+    pub fn finish_login(&mut self, outcome: Result<Redirected, AuthError>, now: Instant) {
+        self.now = now;
+        self.exchanges.login_finished(outcome, now);
     }
 
     /// The role, to do something at a time.

@@ -26,6 +26,8 @@ pub(super) struct OpenExchanges {
     /// Those beyond the limit: they wait.
     urgent: VecDeque<u32>,
     usual: VecDeque<u32>,
+    /// Those that do not count: they wait for authorization alone.
+    standing: VecDeque<u32>,
 }
 
 /// What is to be done about an exchange.
@@ -94,7 +96,7 @@ impl OpenExchanges {
     /// Whoever makes an exchange is done with it. Returns it, unless it was over before.
     pub(super) fn over(&mut self, id: u32, outcome: Outcome) -> Option<&mut Exchange> {
         let exchange = self.table.get_mut(&id).filter(|exchange| exchange.is_under_way())?;
-        if exchange.priority() != Priority::Standing && !matches!(exchange.state, ExchangeState::Queued) {
+        if exchange.priority().counts() && !matches!(exchange.state, ExchangeState::Queued) {
             self.in_flight -= 1;
         }
         exchange.state = ExchangeState::Over(outcome);
@@ -105,18 +107,27 @@ impl OpenExchanges {
         self.controls.retain(|control| !matches!(control, ExchangeControl::Start(other) if *other == id));
         self.urgent.retain(|other| *other != id);
         self.usual.retain(|other| *other != id);
+        self.standing.retain(|other| *other != id);
     }
 
-    /// What is to be done next, with at most so many exchanges at a time.
-    pub(super) fn next_control(&mut self, most: usize) -> Option<ExchangeControl> {
+    /// What is to be done next, with at most so many exchanges at a time. While they are held, none is made but for those
+    /// that the others wait for.
+    pub(super) fn next_control(&mut self, most: usize, held: bool) -> Option<ExchangeControl> {
         while let Some(control) = self.controls.pop_front() {
             let ExchangeControl::Start(id) = control else { return Some(control) };
             match self.get(id).map(Exchange::priority) {
                 Some(Priority::Usual) => self.usual.push_back(id),
                 Some(Priority::Urgent) => self.urgent.push_back(id),
-                Some(Priority::Standing) => return Some(self.asked(id)),
+                Some(Priority::Standing) => self.standing.push_back(id),
+                Some(Priority::Authorization) => return Some(self.asked(id)),
                 None => {}
             }
+        }
+        if held {
+            return None;
+        }
+        if let Some(standing) = self.standing.pop_front() {
+            return Some(self.asked(standing));
         }
         let next = if self.in_flight < most.saturating_add(RESERVE) { self.urgent.pop_front() } else { None };
         let next = next.or_else(|| if self.in_flight < most { self.usual.pop_front() } else { None })?;

@@ -32,6 +32,7 @@ impl<T> Exchanges<T> {
         }
         self.request_sent(id);
         let Some(exchange) = self.open.get_mut(id) else { return };
+        self.authorizing.head(&exchange.request, headers);
         exchange.state = ExchangeState::Answering;
         exchange.head = Head::Accepted { at: self.now, session: None };
         let success = (200..300).contains(&status);
@@ -39,6 +40,10 @@ impl<T> Exchanges<T> {
         let resuming = exchange.request.method == "GET";
         let limits = self.client.limits();
         match &exchange.purpose {
+            Purpose::Authorization => {
+                exchange.head = Head::Document { status, headers: headers.clone() };
+                self.read_excerpt(id);
+            }
             // Nobody waits for what it says, but it may be tried again behind its last event.
             Purpose::Listen(_) if !success => exchange.head = Head::Refused(exchange::failure(status, headers)),
             _ if !success => {

@@ -30,7 +30,8 @@ impl<T> Exchanges<T> {
     pub(super) fn redirected(&mut self, id: u32, status: u16, headers: &Headers) -> bool {
         let Some(exchange) = self.open.get(id) else { return false };
         let same_request = matches!(status, 307 | 308) || exchange.request.method == "GET";
-        if !matches!(status, 301 | 302 | 303 | 307 | 308)
+        if matches!(exchange.purpose, Purpose::Authorization)
+            || !matches!(status, 301 | 302 | 303 | 307 | 308)
             || !same_request
             || exchange.tried.redirects >= self.http.redirects
         {

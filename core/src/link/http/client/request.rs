@@ -26,6 +26,8 @@ pub struct HttpRequest {
     pub headers: Headers,
     /// The body; empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
+    /// Whether it may only be made to a public address, whatever the name resolves to: a server named it.
+    pub public_only: bool,
 }
 
 /// Neither credentials nor contents: requests end up in logs.
@@ -46,6 +48,9 @@ pub(super) struct Common<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) extra: &'a Headers,
 }
+
+/// What requests say of who makes them, unless the program says something else.
+pub(super) const USER_AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
 
 /// What the headers of a POST take, mostly.
 const FEW_HEADERS: usize = 12;
@@ -75,7 +80,7 @@ pub(super) fn post(
         }
     }
     common.add_extra_to(&mut headers);
-    Ok(HttpRequest { method: "POST", url, headers, body: message.bytes })
+    Ok(HttpRequest { method: "POST", url, headers, body: message.bytes, public_only: false })
 }
 
 /// What a request is about, as `Mcp-Name` says it.
@@ -116,7 +121,7 @@ pub(super) fn get(url: Url, last_event_id: Option<&str>, common: &Common<'_>) ->
         headers.push("Last-Event-ID", id);
     }
     common.add_extra_to(&mut headers);
-    HttpRequest { method: "GET", url, headers, body: Vec::new() }
+    HttpRequest { method: "GET", url, headers, body: Vec::new(), public_only: false }
 }
 
 /// The DELETE that ends a session.
@@ -124,7 +129,7 @@ pub(super) fn delete(url: Url, common: &Common<'_>) -> HttpRequest {
     let mut headers = Headers::new();
     common.add_to(&mut headers);
     common.add_extra_to(&mut headers);
-    HttpRequest { method: "DELETE", url, headers, body: Vec::new() }
+    HttpRequest { method: "DELETE", url, headers, body: Vec::new(), public_only: false }
 }
 
 impl Common<'_> {
@@ -140,7 +145,6 @@ impl Common<'_> {
     }
 
     fn add_extra_to(&self, headers: &mut Headers) {
-        const USER_AGENT: &str = concat!("windlass/", env!("CARGO_PKG_VERSION"));
         if !self.extra.contains("user-agent") {
             headers.push("User-Agent", USER_AGENT);
         }

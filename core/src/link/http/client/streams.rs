@@ -240,7 +240,9 @@ impl<T> Exchanges<T> {
         let was_open = exchange.body.events().is_some();
         match status {
             // Without a program that answers there never are others.
-            401 | 403 if self.http.answers_challenges => self.listener_not_allowed(exchange),
+            401 | 403 if self.http.answers_challenges || self.listener_wants_authorization(&exchange) => {
+                self.listener_not_allowed(exchange);
+            }
             404 if was_open && exchange.context.in_session => {
                 // If there can be no other session now, the next attempt to listen is the next attempt at that.
                 let generation = exchange.context.generation;

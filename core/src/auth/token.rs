@@ -1,0 +1,168 @@
+//! Requests to the token endpoint, and their answers.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::Deserialize;
+
+use super::form::{self, Form};
+use super::jws::{self, SignError, Signer};
+use super::registration::ClientAuth;
+use super::secret::Secret;
+use super::store::{Registration, Tokens};
+use crate::codec::http1::Headers;
+use crate::jsonrpc::excerpt;
+
+/// Who asks, and how that is shown.
+pub(super) struct Asking<'a> {
+    pub(super) registration: &'a Registration,
+    pub(super) method: ClientAuth,
+    pub(super) signer: Option<&'a dyn Signer>,
+    /// Whom an assertion is for.
+    pub(super) audience: &'a str,
+    pub(super) unix_now: u64,
+    /// What an assertion is known by.
+    pub(super) id: String,
+}
+
+impl Asking<'_> {
+    /// Adds who asks to a request.
+    pub(super) fn identify(self, mut form: Form, headers: &mut Headers) -> Result<Form, SignError> {
+        let Registration { client_id, client_secret, .. } = self.registration;
+        match (self.method, client_secret) {
+            (ClientAuth::Basic, Some(secret)) => {
+                headers.push("Authorization", form::basic(client_id, secret).expose());
+            }
+            (ClientAuth::Post, Some(secret)) => {
+                form = form.add("client_id", client_id).add("client_secret", secret.expose());
+            }
+            (ClientAuth::PrivateKeyJwt, _) => {
+                let signer = self.signer.ok_or_else(|| SignError("there is no signer".into()))?;
+                let assertion = jws::client_assertion(signer, client_id, self.audience, self.unix_now, &self.id)?;
+                form = form
+                    .add("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+                    .add("client_assertion", assertion.expose());
+            }
+            (ClientAuth::None | ClientAuth::Basic | ClientAuth::Post, _) => form = form.add("client_id", client_id),
+        }
+        Ok(form)
+    }
+}
+
+/// What a token endpoint gives.
+#[derive(Deserialize)]
+pub(super) struct TokenAnswer {
+    pub(super) access_token: Secret,
+    #[serde(default)]
+    token_type: Option<String>,
+    #[serde(default)]
+    expires_in: Option<Seconds>,
+    #[serde(default)]
+    refresh_token: Option<Secret>,
+    #[serde(default)]
+    scope: Option<String>,
+}
+
+/// Some write numbers as texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Seconds {
+    Number(f64),
+    Text(String),
+}
+
+impl Seconds {
+    fn whole(&self) -> Option<u64> {
+        let seconds = match self {
+            Self::Number(seconds) => *seconds,
+            Self::Text(text) => text.trim().parse().ok()?,
+        };
+        // No number is too large to be cut off here, and none below zero is more than zero.
+        Some(seconds as u64)
+    }
+}
+
+/// Why a token endpoint gives nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct TokenFailure {
+    pub(super) error: String,
+    pub(super) description: String,
+}
+
+/// What was asked for, beside what the answer says.
+pub(super) struct AskedFor<'a> {
+    pub(super) scope: Option<&'a str>,
+    pub(super) resource: Option<&'a str>,
+    pub(super) token_endpoint: &'a str,
+    /// The refresh token that goes on being good if no other one comes.
+    pub(super) refresh_token: Option<&'a Secret>,
+    pub(super) unix_now: u64,
+}
+
+/// Reads an answer.
+pub(super) fn read(status: u16, body: &[u8]) -> Result<TokenAnswer, TokenFailure> {
+    if (200..300).contains(&status) {
+        return serde_json::from_slice(body).map_err(|error| not_understood(&error));
+    }
+    Err(failure(status, body))
+}
+
+/// An answer that is a success, and cannot be read. It may hold a token, so nothing of it is shown.
+pub(super) fn not_understood(error: &serde_json::Error) -> TokenFailure {
+    TokenFailure { error: "the answer is not understood".into(), description: error.to_string() }
+}
+
+/// Reads an answer that is no success.
+pub(super) fn failure(status: u16, body: &[u8]) -> TokenFailure {
+    #[derive(Deserialize)]
+    struct Failure {
+        error: String,
+        #[serde(default)]
+        error_description: Option<String>,
+    }
+    match serde_json::from_slice::<Failure>(body) {
+        Ok(failure) => TokenFailure {
+            error: excerpt(&failure.error).into(),
+            description: excerpt(failure.error_description.as_deref().unwrap_or_default()).into(),
+        },
+        Err(_) => TokenFailure {
+            error: format!("HTTP status {status}"),
+            description: excerpt(&String::from_utf8_lossy(body)).into(),
+        },
+    }
+}
+
+impl TokenAnswer {
+    /// What is kept of it.
+    pub(super) fn keep(self, asked: &AskedFor<'_>) -> Tokens {
+        let lasts = self.expires_in.as_ref().and_then(Seconds::whole);
+        Tokens {
+            access_token: self.access_token,
+            token_type: self.token_type.unwrap_or_else(|| "Bearer".into()),
+            expires_at: lasts.map(|seconds| asked.unix_now.saturating_add(seconds)),
+            refresh_token: self.refresh_token.or_else(|| asked.refresh_token.cloned()),
+            scope: self.scope.or_else(|| asked.scope.map(Into::into)),
+            requested_scope: asked.scope.map(Into::into),
+            resource: asked.resource.map(Into::into),
+            token_endpoint: asked.token_endpoint.into(),
+        }
+    }
+}
+
+/// All scopes of two lists, each once, in their order.
+pub(super) fn union(first: Option<&str>, second: Option<&str>) -> Option<String> {
+    let mut all: Vec<&str> = Vec::new();
+    for scope in [first, second].into_iter().flatten().flat_map(|scopes| scopes.split_ascii_whitespace()) {
+        if !all.contains(&scope) {
+            all.push(scope);
+        }
+    }
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Whether all scopes of `some` are among `all`.
+pub(super) fn covers(all: Option<&str>, some: &str) -> bool {
+    let all: Vec<&str> = all.unwrap_or_default().split_ascii_whitespace().collect();
+    some.split_ascii_whitespace().all(|scope| all.contains(&scope))
+}
