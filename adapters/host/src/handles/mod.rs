@@ -5,7 +5,7 @@
 //! | `completion` | the token of a call, and who waits for it |
 //! | `client` | what becomes of a client's events; in it the handle for threads (`sync`) and for futures (`asynchronous`) |
 //! | `canceller`, `closer` | giving up calls, and connections, from elsewhere |
-//! | `challenge` | a server that wants other credentials |
+//! | `challenge`, `login` | a server that wants other credentials; one that wants the user to log in |
 //! | `server` | what becomes of a server's events; its handles, and what handlers work with (`context`) |
 //! | `error` | what calls fail with |
 
@@ -19,6 +19,8 @@ pub(crate) mod client;
 pub(crate) mod closer;
 pub(crate) mod completion;
 pub(crate) mod error;
+#[cfg(all(feature = "client", feature = "auth"))]
+pub(crate) mod login;
 #[cfg(feature = "server")]
 pub(crate) mod server;
 

@@ -23,17 +23,35 @@ type Slot = Lock<Option<io::Result<Vec<SocketAddr>>>>;
 /// What finds the addresses, and may wait meanwhile.
 pub(super) type Search = Box<dyn FnOnce() -> io::Result<Vec<SocketAddr>> + Send>;
 
+/// Something that may wait, for as long as somebody wants to know.
 struct Job {
-    search: Search,
-    slot: Weak<Slot>,
-    wake: Wake,
+    is_wanted: Box<dyn Fn() -> bool + Send>,
+    work: Work,
+}
+
+/// Something that may wait.
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
+
+/// Does something on a thread that may wait. Gives it back if there is no thread to be had.
+#[cfg(feature = "auth")]
+pub(crate) fn in_background(work: Work) -> Result<(), Work> {
+    submit(Job { is_wanted: Box::new(|| true), work }).map_err(|(_, job)| job.work)
 }
 
 impl Lookup {
     /// Begins to search. `wake` is called when there is an answer.
     pub(super) fn begin(search: Search, wake: Wake) -> Self {
         let slot = Arc::new(Slot::default());
-        if let Err(error) = submit(Job { search, slot: Arc::downgrade(&slot), wake }) {
+        let (wanted, waiting) = (Arc::downgrade(&slot), Arc::downgrade(&slot));
+        let work = move || {
+            let addresses = search();
+            if let Some(slot) = Weak::upgrade(&waiting) {
+                *slot.lock() = Some(addresses);
+                wake();
+            }
+        };
+        let job = Job { is_wanted: Box::new(move || wanted.strong_count() > 0), work: Box::new(work) };
+        if let Err((error, _)) = submit(job) {
             *slot.lock() = Some(Err(error));
         }
         Self { slot }
@@ -52,10 +70,10 @@ struct Queue {
 
 static QUEUE: Lock<Queue> = Lock::new(Queue { waiting: VecDeque::new(), threads: 0 });
 
-fn submit(job: Job) -> io::Result<()> {
+fn submit(job: Job) -> Result<(), (io::Error, Job)> {
     let mut queue = QUEUE.lock();
     // Where names take long, those that nobody waits for any more would pile up.
-    queue.waiting.retain(|job| job.slot.strong_count() > 0);
+    queue.waiting.retain(|job| (job.is_wanted)());
     queue.waiting.push_back(job);
     if queue.threads == THREADS {
         return Ok(());
@@ -65,8 +83,9 @@ fn submit(job: Job) -> io::Result<()> {
         // Those that run already will come to it.
         Err(_) if queue.threads > 0 => {}
         Err(error) => {
-            queue.waiting.pop_back();
-            return Err(error);
+            if let Some(job) = queue.waiting.pop_back() {
+                return Err((error, job));
+            }
         }
     }
     Ok(())
@@ -85,20 +104,11 @@ fn work() {
             }
         };
         // A driver's wake that panics must not take the place of a thread with it.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run()));
-    }
-}
-
-impl Job {
-    fn run(self) {
-        if self.slot.strong_count() == 0 {
-            return;
-        }
-        let addresses = (self.search)();
-        if let Some(slot) = self.slot.upgrade() {
-            *slot.lock() = Some(addresses);
-            (self.wake)();
-        }
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            if (job.is_wanted)() {
+                (job.work)();
+            }
+        }));
     }
 }
 

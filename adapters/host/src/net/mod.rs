@@ -10,7 +10,7 @@
 //! | `carrier` | [`Carrier`]: another HTTP library, in place of connections of ours |
 //! | `dial` | [`DialOptions`]: how to reach a server |
 //! | `dialing` | `Dialing`: the way to an open socket, over all addresses of a name |
-//! | `lookup` | names to addresses, on threads of its own, because the system's resolver waits |
+//! | `lookup` | names to addresses, on threads of its own, because the system's resolver waits; whatever else waits |
 //! | `proxy` | [`ProxySettings`]: which connections go through a proxy |
 //! | `tunnel` | `Tunnel`: `CONNECT` |
 //! | `tls` | [`TlsOptions`], [`ServerTls`]: who is trusted |
@@ -73,6 +73,8 @@ pub(crate) use connections::SocketConnections;
 pub use dial::DialOptions;
 #[cfg(feature = "server")]
 pub use listen::HttpListener;
+#[cfg(all(feature = "client", feature = "auth"))]
+pub(crate) use lookup::in_background;
 #[cfg(feature = "client")]
 pub use proxy::{InvalidProxy, ProxySettings};
 #[cfg(feature = "client")]

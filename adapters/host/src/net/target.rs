@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "auth")]
+use windlass::auth::AuthConfig;
 use windlass::link::http::{HeaderError, HttpClientConfig, UrlError};
 
 #[cfg(feature = "tls")]
@@ -10,6 +12,8 @@ use super::TlsOptions;
 use super::carrier::Carrier;
 use super::{DialOptions, ProxySettings, Wake};
 use crate::Clock;
+#[cfg(feature = "auth")]
+use crate::auth::SharedStore;
 
 /// A server that is reached over HTTP.
 ///
@@ -24,6 +28,16 @@ pub struct HttpTarget {
     pub(crate) config: HttpClientConfig,
     pub(crate) dial: DialOptions,
     pub(crate) carrier: Option<NewCarrier>,
+    #[cfg(feature = "auth")]
+    pub(crate) authorization: Option<Authorization>,
+}
+
+/// How a client is authorized, and where what was granted is kept.
+#[cfg(feature = "auth")]
+#[derive(Clone, Debug)]
+pub(crate) struct Authorization {
+    pub(crate) config: AuthConfig,
+    pub(crate) store: SharedStore,
 }
 
 /// Makes a carrier for one client.
@@ -44,7 +58,13 @@ impl HttpTarget {
     /// When it is no URL that a client can use.
     pub fn new(url: &str) -> Result<Self, UrlError> {
         let dial = DialOptions::new().proxy(ProxySettings::from_environment());
-        Ok(Self { config: HttpClientConfig::new(url)?, dial, carrier: None })
+        Ok(Self {
+            config: HttpClientConfig::new(url)?,
+            dial,
+            carrier: None,
+            #[cfg(feature = "auth")]
+            authorization: None,
+        })
     }
 
     /// Where it is.
@@ -60,6 +80,30 @@ impl HttpTarget {
     pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, HeaderError> {
         self.config = self.config.header(name, value)?;
         Ok(self)
+    }
+
+    /// Has the client authorized by OAuth when the server wants that, and keeps what is granted in `store`.
+    ///
+    /// ```
+    /// use windlass_host::HttpTarget;
+    /// use windlass_host::auth::{AuthConfig, FileStore, Grant};
+    ///
+    /// let config = AuthConfig::new(Grant::code("http://127.0.0.1:7777/callback"));
+    /// # let folder = std::env::temp_dir().join("windlass-target-example");
+    /// let target = HttpTarget::new("https://example.com/mcp")?.with_authorization(config, FileStore::new(folder));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn with_authorization(mut self, config: AuthConfig, store: impl Into<SharedStore>) -> Self {
+        self.authorization = Some(Authorization { config, store: store.into() });
+        self
+    }
+
+    /// Where what was granted is kept.
+    #[cfg(feature = "auth")]
+    pub(crate) fn store(&self) -> Option<SharedStore> {
+        self.authorization.as_ref().map(|authorization| authorization.store.clone())
     }
 
     /// Changes how the client behaves.

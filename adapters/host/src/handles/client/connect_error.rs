@@ -20,6 +20,26 @@ impl ConnectError {
     }
 }
 
+#[cfg(feature = "auth")]
+impl ConnectError {
+    /// Why there is no authorization, if that is what is missing.
+    pub fn authorization(&self) -> Option<&windlass::auth::AuthError> {
+        match &self.reason {
+            CloseReason::Negotiation(windlass::NegotiationError::Authorization(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The page on which the user has to log in, if that is what is missing. What comes back from it goes into the next
+    /// connection, in this process or in another one: [`AuthConfig::finish`](windlass::auth::AuthConfig::finish).
+    pub fn login_url(&self) -> Option<&str> {
+        match self.authorization()? {
+            windlass::auth::AuthError::LoginNeeded { url } => Some(url),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(f)?;

@@ -193,6 +193,16 @@ macro_rules! client_settings {
             self
         }
 
+        /// Sends users to log in, when a server over HTTP wants that and the target says how clients are authorized. Called
+        /// where the connection is driven: do not block in it, but hand the [`Login`](crate::Login) on to whoever waits
+        /// for the user. Without it a login that is needed is an error, from which a later connection can go on.
+        #[cfg(feature = "auth")]
+        #[must_use]
+        pub fn on_login(mut self, handler: impl Fn($crate::Login) + Send + Sync + 'static) -> Self {
+            self.settings.callbacks.on_login = Some(std::sync::Arc::new(handler));
+            self
+        }
+
         /// Hears of what went wrong without anybody waiting for it, for the log: lines of the server's that are no
         /// messages, tools that were left out, notifications that could not be delivered.
         #[must_use]

@@ -16,8 +16,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+#[cfg(feature = "auth")]
+use windlass::auth::{AuthError, AuthPrompt, Redirected, StoreOperation};
 #[cfg(feature = "http")]
 use windlass::client::ChallengeReply;
+#[cfg(feature = "auth")]
+use windlass::client::StoreReply;
 use windlass::client::{
     CallId, CallOptions, ClientConfig, ClientEvent, InputReply, InputResponse, PageLimits, Pages, Peer,
     ServerNotification,
@@ -36,6 +40,8 @@ use windlass::{CloseReason, Json, RpcError, SendError};
 #[cfg(feature = "http")]
 use windlass::{ConnId, HttpFailure};
 
+#[cfg(feature = "auth")]
+use crate::auth::SharedStore;
 #[cfg(feature = "http")]
 use crate::drive::Reading;
 use crate::drive::endpoint::Connector;
@@ -45,6 +51,8 @@ use crate::handles::call_back;
 #[cfg(feature = "http")]
 use crate::handles::challenge::Challenge;
 use crate::handles::completion::{ProgressHandler, Token};
+#[cfg(feature = "auth")]
+use crate::handles::login::Login;
 #[cfg(feature = "http")]
 use crate::net::HttpTarget;
 use crate::wait::leaving;
@@ -74,6 +82,10 @@ pub(crate) type NotificationHandler = Arc<dyn Fn(ServerNotification) + Send + Sy
 #[cfg(feature = "http")]
 pub(crate) type ChallengeHandler = Arc<dyn Fn(Challenge) + Send + Sync>;
 
+/// Sends a user to log in.
+#[cfg(feature = "auth")]
+pub(crate) type LoginHandler = Arc<dyn Fn(Login) + Send + Sync>;
+
 /// How a client is set up, before it is connected.
 pub(crate) struct ClientSettings {
     pub(crate) config: ClientConfig,
@@ -91,6 +103,8 @@ pub(crate) struct Callbacks {
     pub(crate) trace: Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>,
     #[cfg(feature = "http")]
     pub(crate) on_challenge: Option<ChallengeHandler>,
+    #[cfg(feature = "auth")]
+    pub(crate) on_login: Option<LoginHandler>,
 }
 
 impl Callbacks {
@@ -107,10 +121,18 @@ impl Callbacks {
 #[cfg(feature = "http")]
 impl Callbacks {
     /// Has a client over HTTP behave as they want.
-    fn prepare(&self, target: &mut HttpTarget) {
+    fn prepare(&self, target: &mut HttpTarget, clock: &Clock) {
         target.config.answers_challenges = self.on_challenge.is_some();
         // Without one, tries to reach the server again are not spread, which harms only where clients are many.
         target.config.seed = target.config.seed.take().or_else(|| crate::seed().ok());
+        #[cfg(feature = "auth")]
+        if let (Some(authorization), Ok(seed)) = (&target.authorization, crate::seed()) {
+            let mut config = authorization.config.clone();
+            config.interactive = self.on_login.is_some();
+            target.config = target.config.clone().authorization(config, seed, clock.unix_time_at_origin());
+        }
+        #[cfg(not(feature = "auth"))]
+        let _ = clock;
     }
 }
 
@@ -184,6 +206,12 @@ pub(crate) enum ClientAction {
     /// Ask for other credentials.
     #[cfg(feature = "http")]
     Challenged(ChallengeReply, Box<HttpFailure>),
+    /// Look into the store.
+    #[cfg(feature = "auth")]
+    Store(StoreReply, Box<StoreOperation>),
+    /// Send the user to log in.
+    #[cfg(feature = "auth")]
+    Login(AuthPrompt),
 }
 
 /// What a client's driver and handles share.
@@ -197,6 +225,9 @@ pub(crate) struct ClientCore {
     closure: Closure,
     callbacks: Callbacks,
     page_limits: PageLimits,
+    /// Where tokens are kept.
+    #[cfg(feature = "auth")]
+    store: Option<SharedStore>,
 }
 
 impl ClientCore {
@@ -208,16 +239,28 @@ impl ClientCore {
     ) -> Arc<Self> {
         let ClientSettings { config, callbacks, grace, closer } = settings;
         let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
+        #[cfg(feature = "auth")]
+        let store = match &connector {
+            Connector::Http(target) => target.store(),
+            _ => None,
+        };
         let hub = match connector {
             #[cfg(feature = "http")]
             Connector::Http(mut target) => {
-                callbacks.prepare(&mut target);
+                callbacks.prepare(&mut target, &clock);
                 let machine = HttpClient::new(config, target.config.clone(), clock.now());
                 Hub::over_http(machine, *target, clock, grace, &wake)
             }
             stream => Hub::new(StdioClient::new(config, clock.now()).into(), clock, stream, grace),
         };
-        Self::on(hub, (callbacks, page_limits, closer), write_policy, wake)
+        Self::on(
+            hub,
+            (callbacks, page_limits, closer),
+            write_policy,
+            wake,
+            #[cfg(feature = "auth")]
+            store,
+        )
     }
 
     /// A client for one call, without a handshake before it.
@@ -232,11 +275,20 @@ impl ClientCore {
     ) -> Result<Arc<Self>, SendError> {
         let ClientSettings { config, callbacks, grace, closer } = settings;
         let (clock, page_limits) = (Clock::new(), PageLimits::of(&config));
-        callbacks.prepare(&mut target);
+        callbacks.prepare(&mut target, &clock);
         let call = (call.0, call.1, &CallOptions::new());
         let machine = HttpClient::for_one_call(config, target.config.clone(), version, call, token, clock.now())?;
+        #[cfg(feature = "auth")]
+        let store = target.store();
         let hub = Hub::over_http(machine, target, clock, grace, &wake);
-        Ok(Self::on(hub, (callbacks, page_limits, closer), write_policy, wake))
+        Ok(Self::on(
+            hub,
+            (callbacks, page_limits, closer),
+            write_policy,
+            wake,
+            #[cfg(feature = "auth")]
+            store,
+        ))
     }
 
     fn on(
@@ -244,10 +296,20 @@ impl ClientCore {
         (callbacks, page_limits, closer): (Callbacks, PageLimits, Closer),
         write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
+        #[cfg(feature = "auth")] store: Option<SharedStore>,
     ) -> Arc<Self> {
         let shared = Shared::new(hub, write_policy);
         let (peer, closure) = (Lock::default(), Closure::default());
-        let core = Arc::new(Self { shared, wake, peer, closure, callbacks, page_limits });
+        let core = Arc::new(Self {
+            shared,
+            wake,
+            peer,
+            closure,
+            callbacks,
+            page_limits,
+            #[cfg(feature = "auth")]
+            store,
+        });
         closer.attach(&core);
         core
     }
@@ -260,6 +322,15 @@ impl ClientCore {
                 let challenge = Challenge::new(failure, self.clone(), reply);
                 if let Some(handler) = &self.callbacks.on_challenge {
                     call_back(|| handler(challenge));
+                }
+            }
+            #[cfg(feature = "auth")]
+            ClientAction::Store(reply, operation) => self.look_into_store(reply, *operation),
+            #[cfg(feature = "auth")]
+            ClientAction::Login(prompt) => {
+                let login = Login::new(prompt, self.clone());
+                if let Some(handler) = &self.callbacks.on_login {
+                    call_back(|| handler(login));
                 }
             }
             ClientAction::Finish(token) => token.finish(),
@@ -324,6 +395,26 @@ impl ClientCore {
     #[cfg(feature = "http")]
     pub(crate) fn answer_challenge(&self, reply: ChallengeReply, headers: Option<&Headers>) -> Result<(), HeaderError> {
         self.change(|machine, now| machine.answer_challenge(reply, headers, now))
+    }
+
+    /// Does something with the store, where it may take its time.
+    #[cfg(feature = "auth")]
+    fn look_into_store(self: &Arc<Self>, reply: StoreReply, operation: StoreOperation) {
+        let Some(mut store) = self.store.clone() else { return };
+        let core = self.clone();
+        let look = move || {
+            let outcome = operation.perform(&mut store);
+            core.change(|machine, now| machine.stored(reply, outcome, now));
+        };
+        // Without a thread, whoever drives the connection waits.
+        if let Err(look) = crate::net::in_background(Box::new(look)) {
+            look();
+        }
+    }
+
+    #[cfg(feature = "auth")]
+    pub(crate) fn finish_login(&self, outcome: Result<Redirected, AuthError>) {
+        self.change(|machine, now| machine.finish_login(outcome, now));
     }
 
     pub(crate) fn notify<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), SendError> {
@@ -470,6 +561,10 @@ impl Program<Machine> for ClientCore {
             }
             #[cfg(feature = "http")]
             ClientEvent::Challenged { reply, challenge } => actions.push(ClientAction::Challenged(reply, challenge)),
+            #[cfg(feature = "auth")]
+            ClientEvent::Store { reply, operation } => actions.push(ClientAction::Store(reply, operation)),
+            #[cfg(feature = "auth")]
+            ClientEvent::Prompt(prompt) => actions.push(ClientAction::Login(prompt)),
             #[cfg(feature = "http")]
             ClientEvent::ToolLeftOut { name, reason } if self.callbacks.on_malformed.is_some() => {
                 actions.push(ClientAction::Malformed(format!("the tool {name:?} was left out: {reason}")));
