@@ -15,10 +15,12 @@
 //! secret             text that is not printed
 //! ```
 
+mod challenge;
 mod guard;
 mod secret;
 mod store;
 
+pub use challenge::{AuthChallenge, parse_challenges};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
 pub use secret::Secret;
 pub use store::{
