@@ -16,6 +16,9 @@
 //! ```
 
 mod challenge;
+#[cfg(feature = "client")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
+mod form;
 mod guard;
 mod secret;
 mod store;
