@@ -18,13 +18,18 @@
 mod challenge;
 #[cfg(feature = "client")]
 #[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
+mod dpop;
+#[cfg(feature = "client")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
 mod form;
 mod guard;
+mod jws;
 mod secret;
 mod store;
 
 pub use challenge::{AuthChallenge, parse_challenges};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
+pub use jws::{SignError, Signer};
 pub use secret::Secret;
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
