@@ -10,6 +10,7 @@
 //!  device             logging in on another device (RFC 8628)
 //! challenge          what a server wants to be shown: `WWW-Authenticate`
 //! jws, dpop          signed statements, and proofs that a token is ours to use (RFC 9449)
+//! form, pkce         how requests are written, and what shows that it was us who asked (RFC 7636)
 //! store              what the host keeps between two runs, and how two processes share it
 //! guard              which URLs that a server names may be fetched
 //! secret             text that is not printed
@@ -24,6 +25,9 @@ mod dpop;
 mod form;
 mod guard;
 mod jws;
+#[cfg(feature = "client")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
+mod pkce;
 mod secret;
 mod store;
 
