@@ -10,6 +10,7 @@
 //!  device             logging in on another device (RFC 8628)
 //! challenge          what a server wants to be shown: `WWW-Authenticate`
 //! jws, dpop          signed statements, and proofs that a token is ours to use (RFC 9449)
+//! es256              a signer that holds its key in memory
 //! form, pkce         how requests are written, and what shows that it was us who asked (RFC 7636)
 //! store              what the host keeps between two runs, and how two processes share it
 //! guard              which URLs that a server names may be fetched
@@ -20,6 +21,8 @@ mod challenge;
 #[cfg(feature = "client")]
 #[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
 mod dpop;
+#[cfg(feature = "es256")]
+mod es256;
 #[cfg(feature = "client")]
 #[cfg_attr(not(test), expect(dead_code, reason = "the flow is to use it"))]
 mod form;
@@ -32,6 +35,8 @@ mod secret;
 mod store;
 
 pub use challenge::{AuthChallenge, parse_challenges};
+#[cfg(feature = "es256")]
+pub use es256::{Es256Signer, KeyError};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
 pub use jws::{SignError, Signer};
 pub use secret::Secret;
