@@ -10,12 +10,13 @@
 //!  device             logging in on another device (RFC 8628)
 //! challenge          what a server wants to be shown: `WWW-Authenticate`
 //! jws, dpop          signed statements, and proofs that a token is ours to use (RFC 9449)
+//! es256              a signer that holds its key in memory
+//! form, pkce         how requests are written, and what shows that it was us who asked (RFC 7636)
 //! store              what the host keeps between two runs, and how two processes share it
 //! guard              which URLs that a server names may be fetched
 //! secret             text that is not printed
 //! ```
 
-#[cfg(feature = "client")]
 mod challenge;
 #[cfg(feature = "client")]
 mod config;
@@ -23,12 +24,13 @@ mod config;
 mod device;
 #[cfg(feature = "client")]
 mod dpop;
+#[cfg(feature = "es256")]
+mod es256;
 #[cfg(feature = "client")]
 mod flow;
 #[cfg(feature = "client")]
 mod form;
 mod guard;
-#[cfg(feature = "client")]
 mod jws;
 #[cfg(feature = "client")]
 mod login;
@@ -51,12 +53,14 @@ use alloc::string::String;
 use crate::url::Url;
 
 pub use crate::error::AuthError;
+pub use challenge::{AuthChallenge, parse_challenges};
 #[cfg(feature = "client")]
 pub use config::{AuthConfig, Grant, IdentityProvider, KnownClient};
+#[cfg(feature = "es256")]
+pub use es256::{Es256Signer, KeyError};
 #[cfg(feature = "client")]
-pub(crate) use flow::{AuthStep, Authorization, Fetch, Fetched, Reaction, key};
+pub(crate) use flow::{AuthStep, Authorization, Fetch, Fetched, Reaction};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
-#[cfg(feature = "client")]
 pub use jws::{SignError, Signer};
 #[cfg(feature = "client")]
 pub use login::{Denied, Redirected};

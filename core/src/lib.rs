@@ -18,12 +18,13 @@
 //! rpc       a JSON-RPC peer without a role: correlation, deadlines, cancellation
 //! auth      authorization: OAuth 2.1 for clients, what protects a server, the guard on URLs
 //! observer  what is told to whoever watches
+//! url       addresses of HTTP, and what a connection to one is opened to
 //! machine   the contract with whoever moves the bytes
 //! error     why something failed, by whose fault
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json, url
+//! time, entropy, limits, buffer, table, json
 //! ```
 //!
 //! # Features
@@ -84,6 +85,8 @@ mod rpc;
 #[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
+// The links show it to programs; without a role there are none.
+#[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod url;
 
