@@ -23,7 +23,7 @@
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json, url
+//! time, entropy, limits, buffer, table, json, url, address
 //! ```
 //!
 //! # Features
@@ -55,6 +55,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "http")]
+mod address;
 #[cfg(feature = "auth")]
 pub mod auth;
 #[cfg(any(feature = "client", feature = "server"))]

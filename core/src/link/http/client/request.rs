@@ -10,6 +10,7 @@ use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
 use crate::json::{first_member, pick};
+use crate::machine::HttpTarget;
 use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
 use crate::rpc::{MethodName, Outgoing};
 use crate::url::Url;
@@ -26,6 +27,28 @@ pub struct HttpRequest {
     pub headers: Headers,
     /// The body; empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
+    /// Whether it may go to public addresses only, as in [`HttpTarget::public_only`]: a server has named the host. Whoever
+    /// makes the request and cannot see to that has to fail it.
+    pub public_only: bool,
+}
+
+impl HttpRequest {
+    /// Whether a connection that was opened to `target` is one for this request.
+    pub(super) fn is_for(&self, target: &HttpTarget) -> bool {
+        let HttpTarget { host, port, tls, public_only } = target;
+        (self.url.is_secure(), self.url.port(), self.url.host()) == (*tls, *port, host)
+            && self.public_only == *public_only
+    }
+
+    /// What a connection for this request is opened to.
+    pub(super) fn target(&self) -> HttpTarget {
+        HttpTarget {
+            host: self.url.host().to_string(),
+            port: self.url.port(),
+            tls: self.url.is_secure(),
+            public_only: self.public_only,
+        }
+    }
 }
 
 /// Neither credentials nor contents: requests end up in logs.
@@ -75,7 +98,7 @@ pub(super) fn post(
         }
     }
     common.add_extra_to(&mut headers);
-    Ok(HttpRequest { method: "POST", url, headers, body: message.bytes })
+    Ok(HttpRequest { method: "POST", url, headers, body: message.bytes, public_only: false })
 }
 
 /// What a request is about, as `Mcp-Name` says it.
@@ -116,7 +139,7 @@ pub(super) fn get(url: Url, last_event_id: Option<&str>, common: &Common<'_>) ->
         headers.push("Last-Event-ID", id);
     }
     common.add_extra_to(&mut headers);
-    HttpRequest { method: "GET", url, headers, body: Vec::new() }
+    HttpRequest { method: "GET", url, headers, body: Vec::new(), public_only: false }
 }
 
 /// The DELETE that ends a session.
@@ -124,7 +147,7 @@ pub(super) fn delete(url: Url, common: &Common<'_>) -> HttpRequest {
     let mut headers = Headers::new();
     common.add_to(&mut headers);
     common.add_extra_to(&mut headers);
-    HttpRequest { method: "DELETE", url, headers, body: Vec::new() }
+    HttpRequest { method: "DELETE", url, headers, body: Vec::new(), public_only: false }
 }
 
 impl Common<'_> {
