@@ -18,13 +18,12 @@
 //! rpc       a JSON-RPC peer without a role: correlation, deadlines, cancellation
 //! auth      authorization: OAuth 2.1 for clients, what protects a server, the guard on URLs
 //! observer  what is told to whoever watches
-//! url       addresses of HTTP, and what a connection to one is opened to
 //! machine   the contract with whoever moves the bytes
 //! error     why something failed, by whose fault
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json
+//! time, entropy, limits, buffer, table, json, url, address
 //! ```
 //!
 //! # Features
@@ -56,6 +55,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "http")]
+mod address;
 #[cfg(feature = "auth")]
 pub mod auth;
 #[cfg(any(feature = "client", feature = "server"))]

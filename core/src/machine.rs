@@ -60,6 +60,11 @@ pub struct HttpTarget {
     pub port: u16,
     /// Whether the stream is to be encrypted.
     pub tls: bool,
+    /// Whether it may lead to public addresses only, whatever the name resolves to: those for which
+    /// `link::http::is_public` holds. A server has named this host, not the program. The address that is judged has to be
+    /// the one that is connected to, for a name may lead elsewhere when it is looked up again. A proxy looks names up
+    /// itself, and is trusted with that; what needs no lookup is judged all the same.
+    pub public_only: bool,
 }
 
 /// What a machine wants next.

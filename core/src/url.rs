@@ -4,10 +4,8 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::net::Ipv6Addr;
 use core::ops::Range;
-
-#[cfg(feature = "client")]
-use crate::machine::HttpTarget;
 
 /// The address of an HTTP resource: `http` or `https`, a host, a port, a path with its query.
 ///
@@ -158,18 +156,6 @@ impl Url {
         };
         Self::parse(&[origin, &joined].concat())
     }
-
-    /// Whether a connection that was opened to `target` leads here.
-    #[cfg(feature = "client")]
-    pub(crate) fn is_at(&self, target: &HttpTarget) -> bool {
-        (self.secure, self.port, self.host()) == (target.tls, target.port, &target.host)
-    }
-
-    /// What a connection to this address is opened to.
-    #[cfg(feature = "client")]
-    pub(crate) fn to_http_target(&self) -> HttpTarget {
-        HttpTarget { host: self.host().to_string(), port: self.port, tls: self.secure }
-    }
 }
 
 /// For logs, so without what may be a secret.
@@ -222,10 +208,8 @@ fn split_authority(authority: &str) -> Result<(Range<usize>, Option<u16>), UrlEr
     let (host, rest) = match authority.strip_prefix('[') {
         Some(inner) => {
             let end = inner.find(']').ok_or(UrlError::Host)?;
-            let valid = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
-            if !inner[..end].contains(':') || !inner[..end].bytes().all(valid) {
-                return Err(UrlError::Host);
-            }
+            // What is no address would be taken for a name by whoever looks it up.
+            inner[..end].parse::<Ipv6Addr>().map_err(|_| UrlError::Host)?;
             (1..1 + end, &inner[end + 1..])
         }
         None => {
@@ -307,6 +291,12 @@ mod tests {
             ("http://[::1/", UrlError::Host),
             ("http://[localhost]/", UrlError::Host),
             ("http://[::1]x/", UrlError::Host),
+            ("http://[]/", UrlError::Host),
+            ("http://[1:2]/", UrlError::Host),
+            ("http://[127.0.0.1]/", UrlError::Host),
+            ("http://[::127.1]/", UrlError::Host),
+            ("http://[fe80::1%25eth0]/", UrlError::Host),
+            ("http://[fe80::1%eth0]/", UrlError::Host),
             ("http://ex ample/", UrlError::Host),
             ("http://a\\b", UrlError::Host),
             ("http://müller/", UrlError::Host),

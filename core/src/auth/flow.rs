@@ -192,11 +192,27 @@ struct Search {
 
 /// A change of what is stored, which is made again on what others have stored meanwhile.
 enum Change {
-    AddLogin { state: String, pending: Box<PendingLogin>, url: String },
-    TakeLogin { redirected: Box<Redirected>, taken: Option<Box<PendingLogin>> },
-    TakeLease { until: u64 },
-    PutTokens { issuer: String, registration: Option<Registration>, tokens: Box<Tokens> },
-    DropTokens { issuer: String, refused: Secret },
+    AddLogin {
+        state: String,
+        pending: Box<PendingLogin>,
+        url: String,
+    },
+    TakeLogin {
+        redirected: Box<Redirected>,
+        taken: Option<Box<PendingLogin>>,
+    },
+    TakeLease {
+        until: u64,
+    },
+    PutTokens {
+        issuer: String,
+        registration: Option<Registration>,
+        tokens: Box<Tokens>,
+    },
+    DropTokens {
+        issuer: String,
+        refused: Secret,
+    },
     /// The token was not refreshed: others may try.
     EndLease(Box<Result<(), AuthError>>),
 }
@@ -214,13 +230,19 @@ struct TokenRequest {
 }
 
 enum TokenPurpose {
-    Code { code: Secret, verifier: Secret, redirect_uri: String },
+    Code {
+        code: Secret,
+        verifier: Secret,
+        redirect_uri: String,
+    },
     Refresh(Secret),
     Device(Box<DeviceLogin>),
     ClientCredentials,
     JwtBearer(Secret),
     /// The first half of [`Grant::EnterpriseManaged`].
-    Exchange { audience: String },
+    Exchange {
+        audience: String,
+    },
 }
 
 impl Authorization {
@@ -323,8 +345,13 @@ impl Authorization {
                 _ => AuthError::TokenNotAccepted,
             });
         }
-        let granted = self.tokens.as_ref().and_then(|used| token::union(used.tokens.requested_scope.as_deref(), used.tokens.scope.as_deref()));
-        if let Some(scope) = wanted.scope.clone().filter(|scope| more && tries > 0 && token::covers(granted.as_deref(), scope)) {
+        let granted = self
+            .tokens
+            .as_ref()
+            .and_then(|used| token::union(used.tokens.requested_scope.as_deref(), used.tokens.scope.as_deref()));
+        if let Some(scope) =
+            wanted.scope.clone().filter(|scope| more && tries > 0 && token::covers(granted.as_deref(), scope))
+        {
             // It was asked for and granted, and is still not enough.
             return Reaction::Refuse(AuthError::InsufficientScope { scope });
         }
@@ -711,7 +738,13 @@ impl Authorization {
         };
         let candidates = server_metadata::candidates(&url).into();
         attempt.server = Some(ServerMetadata { issuer, ..ServerMetadata::default() });
-        self.search(attempt, candidates, None, |attempt, search| FlowState::FindingServer { attempt, search, assumed }, now);
+        self.search(
+            attempt,
+            candidates,
+            None,
+            |attempt, search| FlowState::FindingServer { attempt, search, assumed },
+            now,
+        );
     }
 
     fn found_server(&mut self, mut attempt: Attempt, search: Search, assumed: bool, answer: &Fetched, now: Instant) {
@@ -740,7 +773,8 @@ impl Authorization {
         };
         // To the letter: whoever is somebody else's issuer would get what is meant for that one.
         if document.issuer != issuer && !assumed {
-            let reason = alloc::format!("it is of the issuer {}, not of {issuer}", crate::jsonrpc::excerpt(&document.issuer));
+            let reason =
+                alloc::format!("it is of the issuer {}, not of {issuer}", crate::jsonrpc::excerpt(&document.issuer));
             let error = self.unusable(&search.at, &reason);
             return self.fail(error, now);
         }
@@ -936,11 +970,7 @@ impl Authorization {
             Err(error) => return self.fail(error, now),
         };
         let request = TokenRequest {
-            purpose: TokenPurpose::Code {
-                code,
-                verifier: pending.code_verifier,
-                redirect_uri: pending.redirect_uri,
-            },
+            purpose: TokenPurpose::Code { code, verifier: pending.code_verifier, redirect_uri: pending.redirect_uri },
             endpoint,
             issuer: pending.issuer,
             trusted: false,
@@ -964,10 +994,7 @@ impl Authorization {
             Err(error) => return self.fail(error, now),
         };
         let scope = self.with_offline_access(attempt.scope.clone(), server);
-        let mut form = Form::new().add("resource", &self.resource(&attempt));
-        if let Some(scope) = &scope {
-            form = form.add("scope", scope);
-        }
+        let form = Form::new().add("resource", &self.resource(&attempt)).add_some("scope", scope.as_deref());
         let asking = self.asking(registration, attempt.server.as_ref(), &server.issuer, base64url(&[0; 12]), now);
         let mut headers = form_headers();
         match asking.identify(form, &mut headers) {
@@ -1011,41 +1038,36 @@ impl Authorization {
     // --- Tokens ----------------------------------------------------------------------------------------------------
 
     fn request_token(&mut self, attempt: Attempt, request: TokenRequest, nonce_given: bool, now: Instant) {
-        let mut form = Form::new();
-        let grant = |form: Form, name: &str| form.add("grant_type", name);
-        form = match &request.purpose {
-            TokenPurpose::Code { code, verifier, redirect_uri } => grant(form, "authorization_code")
+        let grant = |name: &str| Form::new().add("grant_type", name);
+        let form = match &request.purpose {
+            TokenPurpose::Code { code, verifier, redirect_uri } => grant("authorization_code")
                 .add("code", code.expose())
                 .add("code_verifier", verifier.expose())
                 .add("redirect_uri", redirect_uri),
-            TokenPurpose::Refresh(token) => grant(form, "refresh_token").add("refresh_token", token.expose()),
-            TokenPurpose::Device(login) => {
-                grant(form, device::GRANT_TYPE).add("device_code", login.device_code.expose())
-            }
-            TokenPurpose::ClientCredentials => grant(form, "client_credentials"),
+            TokenPurpose::Refresh(token) => grant("refresh_token").add("refresh_token", token.expose()),
+            TokenPurpose::Device(login) => grant(device::GRANT_TYPE).add("device_code", login.device_code.expose()),
+            TokenPurpose::ClientCredentials => grant("client_credentials"),
             TokenPurpose::JwtBearer(assertion) => {
-                grant(form, "urn:ietf:params:oauth:grant-type:jwt-bearer").add("assertion", assertion.expose())
+                grant("urn:ietf:params:oauth:grant-type:jwt-bearer").add("assertion", assertion.expose())
             }
             TokenPurpose::Exchange { audience } => {
                 let id_token = match &self.config.grant {
                     Grant::EnterpriseManaged(provider) => provider.id_token.expose(),
                     _ => "",
                 };
-                grant(form, "urn:ietf:params:oauth:grant-type:token-exchange")
+                grant("urn:ietf:params:oauth:grant-type:token-exchange")
                     .add("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag")
                     .add("subject_token", id_token)
                     .add("subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
                     .add("audience", audience)
             }
         };
-        if let Some(resource) = &request.resource {
-            form = form.add("resource", resource);
-        }
         // A code stands for what was asked for with it, and is not widened or narrowed any more.
-        let asks = !matches!(request.purpose, TokenPurpose::Code { .. } | TokenPurpose::Refresh(_) | TokenPurpose::Device(_));
-        if let Some(scope) = request.scope.as_ref().filter(|_| asks) {
-            form = form.add("scope", scope);
-        }
+        let asks =
+            !matches!(request.purpose, TokenPurpose::Code { .. } | TokenPurpose::Refresh(_) | TokenPurpose::Device(_));
+        let form = form
+            .add_some("resource", request.resource.as_deref())
+            .add_some("scope", request.scope.as_deref().filter(|_| asks));
         let mut headers = form_headers();
         let id = base64url(&self.entropy.bytes::<16>());
         let server = attempt.server.as_ref().filter(|_| !request.trusted);
@@ -1196,7 +1218,11 @@ impl Authorization {
     fn not_fetched(&mut self, url: &Url, reason: String, now: Instant) {
         match self.take_state() {
             // Users take longer than networks are down.
-            FlowState::RequestingToken { attempt, request: TokenRequest { purpose: TokenPurpose::Device(login), .. }, .. } => {
+            FlowState::RequestingToken {
+                attempt,
+                request: TokenRequest { purpose: TokenPurpose::Device(login), .. },
+                ..
+            } => {
                 self.wait_for_device(attempt, Box::new(device::slower(*login)), now);
             }
             _ => self.fail(AuthError::Unavailable { url: origin(url), reason }, now),
@@ -1254,7 +1280,8 @@ impl Authorization {
     fn fail(&mut self, error: AuthError, now: Instant) {
         self.refresh_after = now + REFRESH_PAUSE;
         let outcome = if self.aim == Aim::Early { Ok(()) } else { Err(error) };
-        let leased = self.record().and_then(|record| record.lease.as_ref()).is_some_and(|lease| lease.owner == self.owner);
+        let leased =
+            self.record().and_then(|record| record.lease.as_ref()).is_some_and(|lease| lease.owner == self.owner);
         if leased {
             self.change(Attempt::default(), Change::EndLease(Box::new(outcome)), now);
         } else {

@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 
 use super::form::{self, Form};
+use super::pkce;
 use super::secret::{Secret, is_equal};
 use super::store::{AuthRecord, PendingLogin};
 use crate::error::AuthError;
@@ -103,7 +104,8 @@ pub(super) fn keep(record: &mut AuthRecord, state: String, pending: PendingLogin
     const MOST: usize = 8;
     record.pending.retain(|_, pending| pending.expires_at > unix_now);
     while record.pending.len() >= MOST {
-        let oldest = record.pending.iter().min_by_key(|(_, pending)| pending.expires_at).map(|(state, _)| state.clone());
+        let oldest =
+            record.pending.iter().min_by_key(|(_, pending)| pending.expires_at).map(|(state, _)| state.clone());
         record.pending.remove(&oldest.unwrap_or_default());
     }
     record.pending.insert(state, pending);
@@ -111,23 +113,19 @@ pub(super) fn keep(record: &mut AuthRecord, state: String, pending: PendingLogin
 
 /// The page to which the user is sent.
 pub(super) fn url(endpoint: &str, pending: &PendingLogin, state: &str, challenge: &str) -> String {
-    let mut form = Form::new()
+    let scope = pending.scope.as_deref();
+    // Servers give what lasts without the user only if the user was asked for it there and then.
+    let lasting = scope.is_some_and(|scope| scope.split(' ').any(|scope| scope == "offline_access"));
+    let form = Form::new()
         .add("response_type", "code")
         .add("client_id", &pending.registration.client_id)
         .add("redirect_uri", &pending.redirect_uri)
         .add("state", state)
         .add("code_challenge", challenge)
-        .add("code_challenge_method", "S256");
-    if let Some(resource) = &pending.resource {
-        form = form.add("resource", resource);
-    }
-    if let Some(scope) = &pending.scope {
-        form = form.add("scope", scope);
-        // Servers give what lasts without the user only if the user was asked for it there and then.
-        if scope.split(' ').any(|scope| scope == "offline_access") {
-            form = form.add("prompt", "consent");
-        }
-    }
+        .add("code_challenge_method", pkce::METHOD)
+        .add_some("resource", pending.resource.as_deref())
+        .add_some("scope", scope)
+        .add_some("prompt", lasting.then_some("consent"));
     let joint = if endpoint.contains('?') { "&" } else { "?" };
     [endpoint, joint, &form.finish()].concat()
 }

@@ -72,7 +72,9 @@ mod tests {
             assert!(is_about(resource, "https://h/mcp"), "{resource}");
         }
         assert!(is_about("https://h/a", "https://h/a/b?x"));
-        for resource in ["https://evil/mcp", "http://h/mcp", "https://h:8/mcp", "https://h/mc", "https://h/mcp/x", "", "x"] {
+        for resource in
+            ["https://evil/mcp", "http://h/mcp", "https://h:8/mcp", "https://h/mc", "https://h/mcp/x", "", "x"]
+        {
             assert!(!is_about(resource, "https://h/mcp"), "{resource}");
         }
     }

@@ -81,7 +81,8 @@ mod tests {
                 "https://a/t/.well-known/openid-configuration",
             ]
         );
-        let root = ["https://a:8/.well-known/oauth-authorization-server", "https://a:8/.well-known/openid-configuration"];
+        let root =
+            ["https://a:8/.well-known/oauth-authorization-server", "https://a:8/.well-known/openid-configuration"];
         assert_eq!(at("https://a:8"), root);
         assert_eq!(at("https://a:8/"), root);
     }

@@ -6,9 +6,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::config::Peer;
+use super::input::{InputKey, InputReply};
 #[cfg(feature = "auth")]
 use crate::auth::{AuthPrompt, StoreOperation};
-use super::input::{InputKey, InputReply};
 use crate::call::CallId;
 use crate::error::{CallError, CloseReason, HttpFailure};
 use crate::json::JsonText;

@@ -22,6 +22,7 @@ pub(crate) mod mirror;
 #[cfg(feature = "server")]
 pub mod server;
 
+pub use crate::address::{is_localhost, is_public, numeric_address};
 pub use crate::url::{Url, UrlError, redacted};
 #[cfg(feature = "client")]
 pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest};

@@ -1,6 +1,7 @@
 //! The way to a server: an open socket, and a tunnel if there is a proxy in between.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass::Instant;
@@ -8,7 +9,7 @@ use windlass::Instant;
 use super::Wake;
 use super::connection::{Approach, Dialled, Readiness, Step};
 use super::dial::{Address, DialOptions};
-use super::dialing::{Dialed, Dialing, Preparation};
+use super::dialing::{Allowed, Dialed, Dialing, NOT_PUBLIC, Preparation};
 use super::proxy::Proxy;
 use super::socket::Socket;
 use super::transport_stream::TransportStream;
@@ -39,16 +40,22 @@ pub(super) fn begin(
 ) -> (Box<dyn Approach>, Dialled) {
     let timeout = options.connect_timeout;
     let dialled = Dialled { address: address.to_string(), deadline: now + timeout, timeout };
-    let proxy = match options.unix_socket {
+    let unix_socket = unix_socket(&address, options);
+    let proxy = match unix_socket {
         None => options.proxy.for_address(&address),
         Some(_) => None,
     };
     let preparation = preparation(&address, options);
-    let dialing = match (&options.unix_socket, proxy) {
+    let dialing = match (unix_socket, proxy) {
         (Some(path), _) => Dialing::unix(path.clone()),
+        // A proxy would look it up itself.
+        (None, _) if address.is_forbidden() => Dialing::hopeless(address.to_string(), NOT_PUBLIC.to_owned()),
         (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
-        (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, preparation, wake),
-        (None, None) => Dialing::host(address.bare_host(), address.port, preparation, wake),
+        (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, Allowed::All, preparation, wake),
+        (None, None) => {
+            let allowed = if address.public_only { Allowed::Public } else { Allowed::All };
+            Dialing::host(address.bare_host(), address.port, allowed, preparation, wake)
+        }
     };
     let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();
     let state = ApproachState::Dialing(Box::new(dialing));
@@ -142,12 +149,17 @@ impl DialledApproach {
     fn through_what(&self, why: String) -> String {
         if self.proxy.is_some() {
             format!("{}: through the proxy {why}", self.address)
-        } else if self.options.unix_socket.is_some() {
+        } else if unix_socket(&self.address, &self.options).is_some() {
             format!("{}: through the Unix socket {why}", self.address)
         } else {
             why
         }
     }
+}
+
+/// The Unix socket by which the program reaches its server. What the server has named is somewhere else.
+fn unix_socket<'a>(address: &Address, options: &'a DialOptions) -> Option<&'a PathBuf> {
+    options.unix_socket.as_ref().filter(|_| !address.public_only)
 }
 
 /// What takes time before an address can be used: reading whom to trust.

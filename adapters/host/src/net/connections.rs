@@ -73,7 +73,8 @@ impl SocketConnections {
     /// Begins to connect.
     #[cfg(feature = "client")]
     pub(crate) fn open(&mut self, conn: ConnId, target: HttpTarget) {
-        let address = Address { host: target.host, port: target.port, tls: target.tls };
+        let address =
+            Address { host: target.host, port: target.port, tls: target.tls, public_only: target.public_only };
         let connection = SocketConnection::dial(address, &self.options, self.clock, self.wake.clone());
         self.insert(conn, connection);
     }

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use windlass::link::http::{is_localhost, is_public, numeric_address};
+
 use super::proxy::ProxySettings;
 #[cfg(feature = "tls")]
 use super::tls::TlsOptions;
@@ -48,7 +50,8 @@ impl DialOptions {
         Self { tls, ..self }
     }
 
-    /// Which connections go through a proxy. None do unless this is called.
+    /// Which connections go through a proxy. None do unless this is called. A proxy looks names up itself: that hosts
+    /// named by a server are reached at public addresses only is then up to it, unless they are addresses.
     #[must_use]
     pub fn proxy(self, proxy: ProxySettings) -> Self {
         Self { proxy, ..self }
@@ -62,7 +65,8 @@ impl DialOptions {
     }
 
     /// Reaches the server through a Unix socket. The host in its URL is then only what it is called by, in `Host` and
-    /// in its certificate; proxies are not used.
+    /// in its certificate; proxies are not used. Hosts that the server has named, to be reached at public addresses only,
+    /// are not reached through it: it leads to none.
     #[must_use]
     pub fn unix_socket(self, path: impl Into<PathBuf>) -> Self {
         Self { unix_socket: Some(path.into()), ..self }
@@ -83,12 +87,20 @@ pub(crate) struct Address {
     pub(crate) port: u16,
     /// Whether the connection is secured.
     pub(crate) tls: bool,
+    /// Whether it may lead to public addresses only: a server has named the host, not the program.
+    pub(crate) public_only: bool,
 }
 
 impl Address {
     /// The host without brackets.
     pub(super) fn bare_host(&self) -> &str {
         bare(&self.host)
+    }
+
+    /// Whether nothing has to be looked up to know that it may not be reached.
+    pub(super) fn is_forbidden(&self) -> bool {
+        let known = known_addresses(&self.host).filter(|_| self.public_only);
+        known.is_some_and(|addresses| !addresses.into_iter().any(is_public))
     }
 }
 
@@ -114,23 +126,17 @@ pub(super) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-/// The addresses of a host that need no lookup: literals, and the names of this machine (RFC 6761), which no resolver
-/// is to be trusted with.
+/// The addresses of a host that need no lookup: literals in every spelling, so that the system cannot read them otherwise
+/// than whoever judged the URL; and the names of this machine (RFC 6761), which no resolver is to be trusted with.
 pub(super) fn known_addresses(host: &str) -> Option<Vec<IpAddr>> {
-    if let Ok(address) = bare(host).parse::<IpAddr>() {
+    if let Some(address) = numeric_address(bare(host)) {
         return Some(vec![address]);
     }
     // A server may listen on one of the two only, and which one differs between platforms.
     is_localhost(host).then(|| vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()])
 }
 
-/// Whether a name is one of this machine's.
-pub(super) fn is_localhost(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    host == "localhost" || host.ends_with(".localhost")
-}
-
 /// Whether a connection to `host` does not leave this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
-    is_localhost(host) || bare(host).parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+    is_localhost(host) || numeric_address(bare(host)).is_some_and(|address| address.to_canonical().is_loopback())
 }

@@ -3,6 +3,9 @@
 //! Addresses are tried in the order of the resolver. One that is refused gives way to the next at once; one that is
 //! silent is joined by the next after [`STAGGER`], and stays in the race. The driver waits for the newest attempt only,
 //! so the older ones are looked after every [`TICK`].
+//!
+//! What may not be reached is dropped before anything is tried, and nothing is looked up twice: the addresses that are
+//! judged are those that are connected to, whatever the name leads to by then.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,6 +13,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use windlass::link::http::is_public;
 use windlass::{Instant, earliest};
 
 use super::Wake;
@@ -26,6 +30,17 @@ const TICK: Duration = Duration::from_millis(50);
 /// Addresses of one name that are tried. Real names have a handful; each one that is silent holds a socket.
 const ADDRESSES: usize = 8;
 
+/// Which addresses may be connected to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    All,
+    /// Those that are anybody's on the Internet.
+    Public,
+}
+
+/// Why there is nothing to connect to.
+pub(super) const NOT_PUBLIC: &str = "it resolves to no public address, and a server may send nobody elsewhere";
+
 /// What has to be done on a thread before a socket is used.
 pub(super) type Preparation = Box<dyn FnOnce() + Send>;
 
@@ -33,6 +48,7 @@ pub(super) type Preparation = Box<dyn FnOnce() + Send>;
 pub(super) struct Dialing {
     /// As the user knows it, for messages.
     destination: String,
+    allowed: Allowed,
     lookup: Option<Lookup>,
     untried: VecDeque<Remote>,
     /// Attempts under way, the newest last.
@@ -62,8 +78,8 @@ pub(super) enum Dialed {
 
 impl Dialing {
     /// To a host. `preparation` is what else takes time and has to be done before the socket is used.
-    pub(super) fn host(host: &str, port: u16, preparation: Option<Preparation>, wake: Wake) -> Self {
-        let mut dialing = Self::to(Authority(host, port).to_string());
+    pub(super) fn host(host: &str, port: u16, allowed: Allowed, preparation: Option<Preparation>, wake: Wake) -> Self {
+        let mut dialing = Self { allowed, ..Self::to(Authority(host, port).to_string()) };
         let known: Option<Vec<SocketAddr>> = known_addresses(host)
             .map(|addresses| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect());
         match (known, preparation) {
@@ -99,6 +115,7 @@ impl Dialing {
     fn to(destination: String) -> Self {
         Self {
             destination,
+            allowed: Allowed::All,
             lookup: None,
             untried: VecDeque::new(),
             attempts: Vec::new(),
@@ -109,7 +126,12 @@ impl Dialing {
     }
 
     fn found(&mut self, addresses: Vec<SocketAddr>) {
-        self.untried = addresses.into_iter().take(ADDRESSES).map(Remote::Internet).collect();
+        let is_allowed = |address: &SocketAddr| self.allowed == Allowed::All || is_public(address.ip());
+        let any = !addresses.is_empty();
+        self.untried = addresses.into_iter().filter(is_allowed).take(ADDRESSES).map(Remote::Internet).collect();
+        if any && self.untried.is_empty() {
+            self.failures.push(NOT_PUBLIC.to_owned());
+        }
     }
 
     /// The socket to wait for, if there is one yet: until it is writable.
@@ -292,5 +314,60 @@ mod tests {
             }
         };
         assert!(matches!(outcome, Dialed::Connected(_)), "at the same moment");
+    }
+    /// Dials a name that leads to these, until something has come of it.
+    fn outcome(allowed: Allowed, addresses: Vec<SocketAddr>) -> Dialed {
+        let (told, is_told) = std::sync::mpsc::channel();
+        let told = std::sync::Mutex::new(told);
+        let wake: Wake = std::sync::Arc::new(move || told.lock().unwrap().send(()).unwrap());
+        let mut dialing = Dialing { allowed, ..Dialing::to("as.example:443".into()) };
+        dialing.lookup = Some(Lookup::begin(Box::new(|| Ok(addresses)), wake));
+        is_told.recv().unwrap();
+        loop {
+            match dialing.advance(after(0)) {
+                Dialed::Waiting | Dialed::Moved => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_leads_to_this_machine_is_not_connected_to() {
+        let here = TcpListener::bind("127.0.0.1:0").unwrap();
+        here.set_nonblocking(true).unwrap();
+        let address = here.local_addr().unwrap();
+        let others = ["[::1]:443", "10.0.0.1:443", "169.254.169.254:443", "[fe80::1]:443", "[::ffff:127.0.0.1]:443"];
+        let mut addresses = vec![address];
+        addresses.extend(others.iter().map(|other| other.parse::<SocketAddr>().unwrap()));
+        let Dialed::Failed(why) = outcome(Allowed::Public, addresses.clone()) else { panic!("somebody was reached") };
+        assert_eq!(
+            why, "as.example:443: it resolves to no public address, and a server may send nobody elsewhere",
+            "and nothing of attempts that failed"
+        );
+        assert_eq!(here.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock, "no packet was sent");
+        // It is there, for whoever may reach it.
+        assert!(matches!(outcome(Allowed::All, addresses), Dialed::Connected(socket) if socket.peer() == address));
+        assert!(here.accept().is_ok());
+    }
+
+    #[test]
+    fn of_several_addresses_those_that_are_not_public_are_left_out() {
+        let mut addresses: Vec<SocketAddr> = (1..20).map(|last| SocketAddr::from(([10, 0, 0, last], 443))).collect();
+        let public: Vec<SocketAddr> = vec!["8.8.8.8:443".parse().unwrap(), "[2606:4700::1]:443".parse().unwrap()];
+        addresses.splice(15..15, public.iter().copied());
+        let mut dialing = Dialing { allowed: Allowed::Public, ..Dialing::to("test".into()) };
+        dialing.found(addresses);
+        let untried = dialing.untried.iter().map(|remote| match remote {
+            Remote::Internet(address) => *address,
+            Remote::Unix(_) => panic!("nobody named one"),
+        });
+        assert_eq!(untried.collect::<Vec<_>>(), public);
+        assert!(dialing.failures.is_empty());
+    }
+
+    #[test]
+    fn a_name_without_addresses_says_so() {
+        let Dialed::Failed(why) = outcome(Allowed::Public, Vec::new()) else { panic!("there is nobody to reach") };
+        assert_eq!(why, "as.example:443: the name has no address");
     }
 }

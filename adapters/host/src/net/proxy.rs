@@ -17,6 +17,7 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use windlass::link::http::numeric_address;
 
 use super::dial::{Address, Authority, bare, is_loopback};
 
@@ -233,12 +234,12 @@ impl Exception {
         match self {
             Self::Everything => true,
             Self::Address(exempt, port) => {
-                address.bare_host().parse::<IpAddr>().is_ok_and(|host| host.to_canonical() == exempt.to_canonical())
+                numeric_address(address.bare_host()).is_some_and(|host| host.to_canonical() == exempt.to_canonical())
                     && same_port(port)
             }
             Self::Name(exempt, port) => {
                 // The end of an address is not what is above it.
-                if address.bare_host().parse::<IpAddr>().is_ok() {
+                if numeric_address(address.bare_host()).is_some() {
                     return false;
                 }
                 let host = plain_name(&address.host);

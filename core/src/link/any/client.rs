@@ -5,10 +5,10 @@ use alloc::boxed::Box;
 #[cfg(feature = "http")]
 use alloc::sync::Arc;
 
-#[cfg(feature = "http")]
-use crate::client::ChallengeReply;
 #[cfg(feature = "auth")]
 use crate::auth::{AuthError, Redirected, StoreError, StoreOutcome};
+#[cfg(feature = "http")]
+use crate::client::ChallengeReply;
 #[cfg(feature = "auth")]
 use crate::client::StoreReply;
 use crate::client::{Client, ClientEvent};

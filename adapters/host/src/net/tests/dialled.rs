@@ -1,21 +1,21 @@
 //! Finding the way to a server.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use windlass::client::{CallOptions, ClientConfig};
+use windlass::client::{CallOptions, ClientConfig, ClientEvent};
 use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::model::{Implementation, ProtocolVersion};
-use windlass::{Machine, Output};
+use windlass::{Machine, Output, Target};
 
 use super::rig::{Side, drive_until, meet};
 use crate::Clock;
 use crate::net::dial::Address;
-use crate::net::{DialOptions, HttpListener, SocketConnection};
+use crate::net::{DialOptions, HttpListener, ProxySettings, SocketConnection, SocketConnections};
 
 #[test]
 fn a_refused_connection_names_the_address() {
@@ -87,6 +87,92 @@ fn a_server_that_does_not_answer_is_given_up() {
     assert!(failure.ends_with(&format!("127.0.0.1:{}: it did not answer within 200ms", address.port())), "{failure}");
 }
 
+/// Spellings that the system's resolver knows as well: they are read by the one function that judges them.
+#[test]
+fn an_address_in_other_spellings() {
+    let listener = HttpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for host in ["0x7f.1", "2130706433", "0177.0.0.01", "127.0.0.1."] {
+        let mut client = Side::dial(host, port, false, DialOptions::new());
+        meet(&mut client, &listener, 10);
+    }
+}
+
+/// What becomes of a connection to a host that a server has named.
+fn named_by_a_server(host: &str, port: u16, options: DialOptions) -> String {
+    let clock = Clock::new();
+    let config = ClientConfig::new(Implementation::new("test", "1"));
+    let http = HttpClientConfig::new("http://a.example/mcp").unwrap();
+    let call = ("ping", &serde_json::json!({}), &CallOptions::new());
+    let mut machine =
+        HttpClient::for_one_call(config, http, ProtocolVersion::LATEST, call, (), clock.now()).ok().unwrap();
+    let mut connections = SocketConnections::dialled_by(options, clock, Arc::new(|| {}));
+    let mut opened = None;
+    let start = Instant::now();
+    loop {
+        match machine.poll() {
+            Output::Open { conn, target: Target::Http(mut target) } => {
+                assert!(!target.public_only, "the program has named its server itself");
+                (target.host, target.port, target.public_only) = (host.into(), port, true);
+                connections.open(conn, target);
+                opened = Some(conn);
+            }
+            Output::Event(ClientEvent::Completed { outcome, .. }) => return outcome.unwrap_err().to_string(),
+            Output::Idle { .. } => {
+                connections.advance(&mut machine);
+                if let Some(conn) = opened {
+                    let _ = connections.write(&mut machine, conn);
+                    connections.read(&mut machine, conn);
+                }
+                thread::yield_now();
+            }
+            _ => {}
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "nothing has come of it");
+    }
+}
+
+#[test]
+fn a_server_can_send_nobody_to_this_machine() {
+    let here = HttpListener::bind("127.0.0.1:0").unwrap();
+    let port = here.local_addr().unwrap().port();
+    let proxy = ProxySettings::through(&format!("http://127.0.0.1:{port}")).unwrap().including_loopback();
+    let path = std::env::temp_dir().join(format!("windlass-net-named-{}.sock", std::process::id()));
+    let local = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    local.set_nonblocking(true).unwrap();
+    for host in ["127.0.0.1", "localhost", "a.LocalHost.", "0x7f.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "127.0.0.1."]
+    {
+        for options in [
+            DialOptions::new(),
+            DialOptions::new().proxy(proxy.clone()),
+            // The program's own server is behind it, and not what that names.
+            DialOptions::new().unix_socket(&path),
+        ] {
+            let why = named_by_a_server(host, port, options);
+            assert!(why.contains(host) && why.contains("it resolves to no public address"), "{why}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(here.accept().is_err() && local.accept().is_err(), "nobody has come");
+}
+
+/// A proxy is the program's choice, wherever it is.
+#[test]
+fn a_proxy_may_be_on_this_machine_whatever_is_reached_through_it() {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings = ProxySettings::through(&format!("http://{}", proxy.local_addr().unwrap())).unwrap();
+    let refusing = thread::spawn(move || {
+        let (mut asked, _) = proxy.accept().unwrap();
+        let mut request = [0; 1024];
+        let count = asked.read(&mut request).unwrap();
+        asked.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n").unwrap();
+        String::from_utf8_lossy(&request[..count]).into_owned()
+    });
+    let why = named_by_a_server("as.example", 443, DialOptions::new().proxy(settings));
+    assert!(why.contains("403"), "{why}");
+    assert!(refusing.join().unwrap().starts_with("CONNECT as.example:443 HTTP/1.1\r\n"));
+}
+
 /// On a Unix socket a peer can do so; on others it is gone when it takes nothing any more.
 #[test]
 fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
@@ -99,7 +185,7 @@ fn a_peer_that_listens_no_more_and_talks_on_is_given_up() {
     let (call, version) = (("tools/call", &params, &CallOptions::new()), ProtocolVersion::LATEST);
     let mut machine = HttpClient::for_one_call(config, http, version, call, (), clock.now()).ok().unwrap();
     let Output::Open { conn, .. } = machine.poll() else { panic!("a call needs a connection") };
-    let address = Address { host: "anything.example".into(), port: 80, tls: false };
+    let address = Address { host: "anything.example".into(), port: 80, tls: false, public_only: false };
     let options = Arc::new(DialOptions::new().unix_socket(&path));
     let mut connection = SocketConnection::dial(address, &options, clock, Arc::new(|| {}));
     // More than the socket holds: the rest waits.

@@ -113,7 +113,7 @@ impl Side<Client> {
             bell.ring();
         });
         let clock = Clock::new();
-        let address = Address { host: host.into(), port, tls };
+        let address = Address { host: host.into(), port, tls, public_only: false };
         let connection = SocketConnection::dial(address, &Arc::new(options), clock, wake);
         Self::new(client(), connection, clock, news)
     }

@@ -14,7 +14,7 @@ fn route(settings: &ProxySettings, target: &str) -> String {
         None => (false, target),
     };
     let (host, port) = authority.rsplit_once(':').unwrap();
-    let address = Address { host: host.into(), port: port.parse().unwrap(), tls };
+    let address = Address { host: host.into(), port: port.parse().unwrap(), tls, public_only: false };
     match settings.for_address(&address) {
         None => "direct".into(),
         Some(Ok(proxy)) => proxy.to_string(),
@@ -45,6 +45,9 @@ fn variables() {
         (&[("ALL_PROXY", "http://p:1")], "127.0.0.1:80", "direct"),
         (&[("ALL_PROXY", "http://p:1")], "[::1]:80", "direct"),
         (&[("ALL_PROXY", "http://p:1")], "[::ffff:127.0.0.1]:80", "direct"),
+        (&[("ALL_PROXY", "http://p:1")], "0x7f.1:80", "direct"),
+        (&[("ALL_PROXY", "http://p:1"), ("NO_PROXY", "10.0.0.1")], "0xa.1:80", "direct"),
+        (&[("ALL_PROXY", "http://p:1"), ("NO_PROXY", "1")], "0xa.1:80", "p:1"),
     ];
     for (variables, target, expected) in table {
         assert_eq!(&route(&settings(variables), target), expected, "{variables:?} {target}");

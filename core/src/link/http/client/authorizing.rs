@@ -178,7 +178,11 @@ impl<T> Exchanges<T> {
     pub(super) fn listener_wants_authorization(&mut self, exchange: &Exchange) -> bool {
         let (Some(flow), Some(failure)) = (&mut self.authorizing.flow, exchange.head.failure()) else { return false };
         let outdated = exchange.context.credentials < self.credentials;
-        outdated || matches!(flow.refused(failure, exchange.tried.authorizations, self.now), Reaction::Wait | Reaction::Again)
+        outdated
+            || matches!(
+                flow.refused(failure, exchange.tried.authorizations, self.now),
+                Reaction::Wait | Reaction::Again
+            )
     }
 
     /// There are other credentials: whatever waited for them is made again.

@@ -1,9 +1,9 @@
 //! How a client reaches its server over HTTP.
 
-use core::fmt;
-use core::time::Duration;
 #[cfg(feature = "auth")]
 use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
 
 #[cfg(feature = "auth")]
 use crate::auth::AuthConfig;

@@ -63,7 +63,7 @@ impl Pool {
     fn place(&mut self, job: Job, now: Instant) -> Result<(), ConnError> {
         let job = Job { sent_at: now, ..job };
         let leads_there =
-            |conn: &u32| self.connections.get(conn).is_some_and(|connection| job.request.url.is_at(&connection.target));
+            |conn: &u32| self.connections.get(conn).is_some_and(|connection| job.request.is_for(&connection.target));
         // The one that was used last is the least likely to be closed by the server.
         let idle = self.idle.iter().rposition(|(_, conn)| !job.retried && leads_there(conn));
         if let Some((_, conn)) = idle.and_then(|at| self.idle.remove(at)) {
@@ -72,7 +72,7 @@ impl Pool {
         while self.connections.contains(&self.next) {
             self.next = self.next.wrapping_add(1);
         }
-        let (conn, target) = (self.next, job.request.url.to_http_target());
+        let (conn, target) = (self.next, job.request.target());
         self.next = self.next.wrapping_add(1);
         self.outputs.push_back(PoolOutput::Open(ConnId(conn), target.clone()));
         self.connections.insert(conn, Box::new(Connection::new(target)));
@@ -223,5 +223,50 @@ impl Pool {
 
     pub(super) fn is_empty(&self) -> bool {
         self.connections.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::codec::http1::Headers;
+    use crate::url::Url;
+
+    struct Nobody;
+
+    impl Answers for Nobody {
+        fn head(&mut self, _: u32, _: &ResponseHead, _: Instant) {}
+        fn body(&mut self, _: u32, _: &[u8], _: Instant) {}
+        fn end(&mut self, _: u32, _: Instant) {}
+        fn failed(&mut self, _: u32, _: ConnError, _: Instant) {}
+    }
+
+    /// What a server has named is not asked for on a connection whose address nobody has judged, nor the other way round.
+    #[test]
+    fn connections_to_public_addresses_only_are_kept_apart() {
+        let mut pool = Pool::new(&HttpClientConfig::new("https://a.example/mcp").unwrap());
+        let mut opened = |exchange: u32, public_only: bool| {
+            let url = Url::parse("https://a.example/x").unwrap();
+            let request = HttpRequest { method: "GET", url, headers: Headers::new(), body: Vec::new(), public_only };
+            pool.start(exchange, Arc::new(request), Instant::ZERO).unwrap();
+            let conn = pool.next_to_move().unwrap();
+            let target = pool.next_output().map(|output| match output {
+                PoolOutput::Open(_, target) => target,
+                PoolOutput::Close(_) => panic!("nothing is closed"),
+            });
+            let unwritten = pool.write_buf(conn).len();
+            pool.write_done(conn, unwritten);
+            let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+            pool.read_buf(conn)[..answer.len()].copy_from_slice(answer);
+            pool.read_done(conn, answer.len(), &mut Nobody, Instant::ZERO);
+            target.map(|target| (target.host, target.port, target.tls, target.public_only))
+        };
+        let target = |public_only| Some(("a.example".into(), 443, true, public_only));
+        assert_eq!(opened(1, false), target(false));
+        assert_eq!(opened(2, true), target(true));
+        assert_eq!([opened(3, false), opened(4, true)], [None, None], "each has its own to use again");
+        assert_eq!(pool.idle.len(), 2);
     }
 }

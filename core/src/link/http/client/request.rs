@@ -10,6 +10,7 @@ use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
 use crate::json::{first_member, pick};
+use crate::machine::HttpTarget;
 use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
 use crate::rpc::{MethodName, Outgoing};
 use crate::url::Url;
@@ -26,8 +27,28 @@ pub struct HttpRequest {
     pub headers: Headers,
     /// The body; empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
-    /// Whether it may only be made to a public address, whatever the name resolves to: a server named it.
+    /// Whether it may go to public addresses only, as in [`HttpTarget::public_only`]: a server has named the host. Whoever
+    /// makes the request and cannot see to that has to fail it.
     pub public_only: bool,
+}
+
+impl HttpRequest {
+    /// Whether a connection that was opened to `target` is one for this request.
+    pub(super) fn is_for(&self, target: &HttpTarget) -> bool {
+        let HttpTarget { host, port, tls, public_only } = target;
+        (self.url.is_secure(), self.url.port(), self.url.host()) == (*tls, *port, host)
+            && self.public_only == *public_only
+    }
+
+    /// What a connection for this request is opened to.
+    pub(super) fn target(&self) -> HttpTarget {
+        HttpTarget {
+            host: self.url.host().to_string(),
+            port: self.url.port(),
+            tls: self.url.is_secure(),
+            public_only: self.public_only,
+        }
+    }
 }
 
 /// Neither credentials nor contents: requests end up in logs.
