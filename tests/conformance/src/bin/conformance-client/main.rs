@@ -3,6 +3,7 @@
 // Compiling one text several times is the idea here.
 #![allow(clippy::duplicate_mod)]
 
+mod browser;
 mod task;
 
 use task::Task;
@@ -17,6 +18,7 @@ macro_rules! scenario {
 
 windlass_test_runtimes::on_every_runtime! { "scenarios":
     mod asked;
+    mod authorized;
     mod connected;
     mod headers;
     mod perform;

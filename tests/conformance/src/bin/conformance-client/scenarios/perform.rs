@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::adapter::client::Negotiation;
 use super::adapter::{Client, ClientBuilder, HttpTarget};
-use super::{asked, connected, headers, schemas};
+use super::{asked, authorized, connected, headers, schemas};
 use crate::task::Task;
 
 /// Less than the suite's patience, so that a client that waits in vain can still say for what.
@@ -23,6 +23,21 @@ program!(main(task: Task) -> Result<(), Box<dyn std::error::Error>>, {
         "http-invalid-tool-headers" => wait!(headers::invalid(&task)),
         "json-schema-ref-no-deref" => wait!(schemas::references(&task)),
         "json-schema-2020-12-preservation" => wait!(schemas::preservation(&task)),
+        "auth/basic-cimd" => wait!(authorized::by_document(&task)),
+        "auth/pre-registration" => wait!(authorized::pre_registered(&task)),
+        "auth/resource-mismatch"
+        | "auth/iss-supported-missing"
+        | "auth/iss-wrong-issuer"
+        | "auth/iss-unexpected"
+        | "auth/iss-normalized"
+        | "auth/metadata-issuer-mismatch"
+        | "auth/scope-retry-limit" => wait!(authorized::refuses(&task)),
+        "auth/client-credentials-basic" => wait!(authorized::client_credentials(&task)),
+        "auth/client-credentials-jwt" => wait!(authorized::client_credentials_by_signature(&task)),
+        "auth/enterprise-managed-authorization" => wait!(authorized::enterprise_managed(&task)),
+        "auth/wif-jwt-bearer" => wait!(authorized::workload(&task)),
+        "auth/dpop" | "auth/dpop-nonce" => wait!(authorized::bound_tokens(&task)),
+        other if other.starts_with("auth/") => wait!(authorized::logs_in(&task)),
         other => Err(format!("not yet: {other}").into()),
     }
 });
