@@ -1,10 +1,11 @@
 //! The host kit: what every hosted platform shares for the Model Context Protocol, and no runtime has to do in its own
-//! way. It holds three things, each in a folder whose page says in which order to read it:
+//! way. It holds four things, each in a folder whose page says in which order to read it:
 //!
 //! | folder | what |
 //! |---|---|
 //! | [`process`] | **processes**: [`Command`], [`Child`], their environment, standard error and end; our own standard streams |
 //! | `net` | **the network**: [`HttpTarget`], [`HttpListener`], dialling, proxies, TLS |
+//! | `auth` | **what was granted** (feature `auth`): stores in files, shared by processes |
 //! | `drive`, `handles` | **drivers and handles**: [`hub`] turns a machine; [`sync`] and [`asynchronous`] have clients and servers for threads and for futures |
 //!
 //! Below them are [`io`], the seam to the system; [`clock`] and [`entropy`], which the engine asks of its surroundings; and
@@ -21,6 +22,7 @@
 //! | `server` | yes | servers and their drivers, our own standard streams; with `http`, listening |
 //! | `http` | yes | sockets, and Streamable HTTP on them |
 //! | `tls` | yes | TLS on those sockets, by rustls with `ring`; brings `http` |
+//! | `auth` | no | stores for what authorization grants; brings `http` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //! | `async-io` | no | the reactor that smol and async-std share |
 //!
@@ -33,6 +35,8 @@
 #[cfg(not(any(feature = "client", feature = "server")))]
 compile_error!("a program has at least one role: turn on the feature `client`, or `server`, or both");
 
+#[cfg(feature = "auth")]
+pub mod auth;
 pub mod clock;
 #[cfg(unix)]
 mod drive;
@@ -59,6 +63,8 @@ pub use drive::{
 pub use entropy::seed;
 #[cfg(all(unix, feature = "client", feature = "http"))]
 pub use handles::challenge::Challenge;
+#[cfg(all(unix, feature = "client", feature = "auth"))]
+pub use handles::login::Login;
 #[cfg(all(unix, feature = "server"))]
 pub use handles::server::{
     context::{Cancellation, Context, ResourceRequest},

@@ -30,6 +30,8 @@
 //! | `server` | yes | servers |
 //! | `http` | yes | Streamable HTTP for either |
 //! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `auth` | yes | authorization by OAuth: clients that log in, servers that are protected; brings `http` |
+//! | `es256` | no | signatures with a P-256 key, for either; brings `auth` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //!
 //! They combine freely, and there is at least one role.
@@ -59,12 +61,16 @@ pub use windlass::server::{self, HandlerError};
 pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, RpcError, SendError};
 #[cfg(all(feature = "server", feature = "http"))]
 pub use windlass_host::HttpListener;
+#[cfg(all(feature = "client", feature = "auth"))]
+pub use windlass_host::Login;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use windlass_host::ServerTls;
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
+#[cfg(feature = "auth")]
+pub use windlass_host::auth;
 #[cfg(feature = "client")]
 pub use windlass_host::{Canceller, Closer, ConnectError};
 #[cfg(all(feature = "client", feature = "http"))]

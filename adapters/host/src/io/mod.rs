@@ -1,5 +1,5 @@
 //! The seam to the system: a byte stream that can be polled, and a way to wait for it. All I/O of the kit goes through it,
-//! and nothing else knows what a descriptor is, but for what is about processes.
+//! and nothing else knows what a descriptor is, but for what is about processes, and the folder that credentials are kept in.
 //!
 //! | item | what |
 //! |---|---|

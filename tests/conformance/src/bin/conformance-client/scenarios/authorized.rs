@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::adapter::auth::{AuthConfig, AuthError, AuthPrompt, Grant, IdentityProvider, KnownClient, MemoryStore, Secret};
-use super::adapter::{Client, Error, HttpTarget};
+use super::adapter::auth::{AuthConfig, AuthPrompt, Grant, IdentityProvider, KnownClient, MemoryStore, Secret};
+use super::adapter::{Client, HttpTarget};
 use super::perform::{client, target};
 use crate::browser::{CALLBACK, visit};
 use crate::task::{Task, expect};
@@ -106,7 +106,7 @@ scenario!(workload, |task| {
 });
 
 scenario!(bound_tokens, |task| {
-    let seed = windlass_conformance::seed();
+    let seed = super::adapter::host::seed()?;
     let signer = Arc::new(windlass::auth::Es256Signer::from_seed(&seed));
     wait!(talk(task, user().signer(signer).dpop()))
 });
