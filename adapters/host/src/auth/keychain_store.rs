@@ -21,8 +21,8 @@ const PIECE: usize = if cfg!(windows) { 2048 } else { 30_000 };
 
 /// Keeps a record for each MCP server in the keychain of the system: Keychain on macOS, the Credential Manager on Windows, and
 /// on Linux the keys that the kernel keeps for a user, which are gone when the machine is started again, or a few days
-/// after the last use. A program that turns on the feature `sync-secret-service` of the crate `keyring` has them in the
-/// Secret Service instead, which stays.
+/// after the last use, and take 20000 bytes in all unless the administrator allows more. A program that turns on the
+/// feature `sync-secret-service` of the crate `keyring` has them in the Secret Service instead, which stays.
 ///
 /// Keychains know no versions. A folder has locks for that, and must be the same for all processes that share the keychain;
 /// there is no secret in it.
