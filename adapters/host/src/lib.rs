@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`process`] | **processes**: [`Command`], [`Child`], their environment, standard error and end; our own standard streams |
 //! | `net` | **the network**: [`HttpTarget`], [`HttpListener`], dialling, proxies, TLS |
-//! | `auth` | **what was granted** (feature `auth`): stores in files, shared by processes |
+//! | `auth` | **what was granted** (feature `auth`): stores in files and in keychains, shared by processes |
 //! | `drive`, `handles` | **drivers and handles**: [`hub`] turns a machine; [`sync`] and [`asynchronous`] have clients and servers for threads and for futures |
 //!
 //! Below them are [`io`], the seam to the system; [`clock`] and [`entropy`], which the engine asks of its surroundings; and
@@ -23,10 +23,11 @@
 //! | `http` | yes | sockets, and Streamable HTTP on them |
 //! | `tls` | yes | TLS on those sockets, by rustls with `ring`; brings `http` |
 //! | `auth` | no | stores for what authorization grants; brings `http` |
+//! | `keyring` | no | one of them in the keychain of the system; brings `auth` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //! | `async-io` | no | the reactor that smol and async-std share |
 //!
-//! They combine freely, and there is at least one role. Adapters have the same, but for the last.
+//! They combine freely, and there is at least one role. Adapters have the same, but for `keyring` and `async-io`.
 
 #![cfg_attr(not(windows), forbid(unsafe_code))]
 #![cfg_attr(windows, deny(unsafe_code))]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use windlass::auth::{AuthRecord, AuthStore, MemoryStore, StoreError, Stored, Swap};
 
 use super::FileStore;
+#[cfg(all(feature = "keyring", any(target_os = "linux", target_os = "macos", windows)))]
+use super::KeychainStore;
 use crate::wait::Lock;
 
 /// A store that several clients share: a clone leads to the same one. One at a time is in it, so whoever must not wait
@@ -55,6 +57,13 @@ impl From<FileStore> for SharedStore {
 
 impl From<MemoryStore> for SharedStore {
     fn from(store: MemoryStore) -> Self {
+        Self::new(store)
+    }
+}
+
+#[cfg(all(feature = "keyring", any(target_os = "linux", target_os = "macos", windows)))]
+impl From<KeychainStore> for SharedStore {
+    fn from(store: KeychainStore) -> Self {
         Self::new(store)
     }
 }

@@ -2,4 +2,4 @@
 
 mod files;
 mod processes;
-mod scratch;
+pub(in crate::auth) mod scratch;
