@@ -3,11 +3,8 @@
 //! | module | what |
 //! |---|---|
 //! | `file_store` | [`FileStore`]: a file for each MCP server, in a folder that is the user's alone |
-<<<<<<< HEAD
 //! | `loopback` | [`LoopbackRedirect`]: where a browser on this machine is sent back to |
-=======
 //! | `keychain_store` | `KeychainStore` (feature `keyring`): the same in the keychain of the system |
->>>>>>> auth-store
 //! | `shared_store` | [`SharedStore`]: a handle on any of them |
 //! | `check` | [`check_store`]: what every store has to do, for the tests of those who write one |
 //! | `envelope` | how a record is written, with its server and its version |
@@ -22,25 +19,19 @@ mod envelope;
 mod file_name;
 mod file_store;
 mod folder;
-<<<<<<< HEAD
-#[cfg(feature = "client")]
-mod loopback;
-=======
 #[cfg(all(feature = "keyring", any(target_os = "linux", target_os = "macos", windows)))]
 mod keychain_store;
->>>>>>> auth-store
+#[cfg(feature = "client")]
+mod loopback;
 mod shared_store;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub use check::check_store;
 pub use file_store::{FileStore, Kept};
-<<<<<<< HEAD
-#[cfg(feature = "client")]
-pub use loopback::LoopbackRedirect;
-=======
 #[cfg(all(feature = "keyring", any(target_os = "linux", target_os = "macos", windows)))]
 pub use keychain_store::KeychainStore;
->>>>>>> auth-store
+#[cfg(feature = "client")]
+pub use loopback::LoopbackRedirect;
 pub use shared_store::SharedStore;
 pub use windlass::auth::*;
