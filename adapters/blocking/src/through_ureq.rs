@@ -29,6 +29,9 @@ const READ_BYTES: usize = 16 * 1024;
 /// Has the requests to this server made by [ureq](ureq), set up as `config` says. Its redirects and its errors for
 /// statuses are turned off: only the client knows what they mean.
 ///
+/// Requests that may go to public addresses only, because a server has named the host, fail: ureq connects to whatever a name
+/// leads to.
+///
 /// ```no_run
 /// use windlass_blocking::ureq::Agent;
 /// use windlass_blocking::{Client, HttpTarget, through_ureq};
@@ -157,6 +160,11 @@ impl Drop for UreqCarrier {
 
 /// Makes a request and tells what comes of it, but for its end, which is returned.
 fn perform(agent: &Agent, request: &HttpRequest, tell: impl Fn(Carried) -> bool) -> Carried {
+    if request.public_only {
+        // ureq looks names up itself, and connects to whatever they lead to.
+        let detail = "ureq cannot be kept to public addresses, and a server may send nobody elsewhere";
+        return failed(ConnErrorKind::NotOpened, request, detail);
+    }
     let response = match ask(agent, request) {
         Ok(response) => response,
         Err(error) => return failed(ConnErrorKind::NotOpened, request, &error.to_string()),
@@ -192,4 +200,37 @@ fn ask(agent: &Agent, request: &HttpRequest) -> Result<Response<ureq::Body>, ure
 
 fn failed(kind: ConnErrorKind, request: &HttpRequest, detail: &str) -> Carried {
     Carried::Failed(ConnError::new(kind, format!("{}: {detail}", request.url.authority())))
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass::Output;
+    use windlass::client::ClientConfig;
+    use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
+    use windlass::model::Implementation;
+    use windlass::{Machine, Target};
+
+    use super::*;
+
+    #[test]
+    fn what_a_server_has_named_is_not_asked_for() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        let http = HttpClientConfig::new(&format!("http://{}/mcp", server.local_addr().unwrap())).unwrap();
+        let config = ClientConfig::new(Implementation::new("test", "1"));
+        let mut machine: HttpClient<()> = HttpClient::new(config, http, Instant::ZERO).delegating();
+        let exchange = loop {
+            if let Output::Open { conn, target: Target::Exchange } = machine.poll() {
+                break conn;
+            }
+        };
+        let mut request = HttpRequest::clone(&machine.request(exchange).unwrap());
+        request.public_only = true;
+        let Carried::Failed(why) = perform(&Agent::new_with_defaults(), &request, |_| panic!("it was asked for"))
+        else {
+            panic!("it has not failed")
+        };
+        assert!(why.to_string().contains("ureq cannot be kept to public addresses"), "{why}");
+        assert!(server.accept().is_err());
+    }
 }

@@ -51,10 +51,12 @@ pub(super) fn begin(
         // A proxy would look it up itself.
         (None, _) if address.is_forbidden() => Dialing::hopeless(address.to_string(), NOT_PUBLIC.to_owned()),
         (None, Some(Err(why))) => Dialing::hopeless(address.to_string(), why.to_string()),
-        (None, Some(Ok(proxy))) => Dialing::host(&proxy.host, proxy.port, Allowed::All, preparation, wake),
+        (None, Some(Ok(proxy))) => {
+            Dialing::host(&proxy.host, proxy.port, Allowed::All, options.resolver, preparation, wake)
+        }
         (None, None) => {
             let allowed = if address.public_only { Allowed::Public } else { Allowed::All };
-            Dialing::host(address.bare_host(), address.port, allowed, preparation, wake)
+            Dialing::host(address.bare_host(), address.port, allowed, options.resolver, preparation, wake)
         }
     };
     let proxy = proxy.and_then(|proxy| proxy.as_ref().ok()).cloned();

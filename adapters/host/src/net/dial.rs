@@ -1,7 +1,8 @@
 //! How to reach a server.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,7 +29,11 @@ pub struct DialOptions {
     pub(super) proxy: ProxySettings,
     pub(super) connect_timeout: Duration,
     pub(super) unix_socket: Option<PathBuf>,
+    pub(super) resolver: Resolver,
 }
+
+/// What looks up a name, and waits meanwhile. The system does; tests have names of their own.
+pub(super) type Resolver = fn(host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 
 impl DialOptions {
     /// Straight to the server, trusting whom the platform trusts, for half a minute.
@@ -40,6 +45,7 @@ impl DialOptions {
             // Long enough for a lost packet or two and a resolver that tries its second server.
             connect_timeout: Duration::from_secs(30),
             unix_socket: None,
+            resolver: |host, port| Ok((host, port).to_socket_addrs()?.collect()),
         }
     }
 

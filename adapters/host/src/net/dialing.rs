@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use windlass::link::http::is_public;
 use windlass::{Instant, earliest};
 
 use super::Wake;
-use super::dial::{Authority, known_addresses};
+use super::dial::{Authority, Resolver, known_addresses};
 use super::lookup::Lookup;
 use crate::io::{Connect, Pollable, Remote};
 
@@ -78,7 +78,14 @@ pub(super) enum Dialed {
 
 impl Dialing {
     /// To a host. `preparation` is what else takes time and has to be done before the socket is used.
-    pub(super) fn host(host: &str, port: u16, allowed: Allowed, preparation: Option<Preparation>, wake: Wake) -> Self {
+    pub(super) fn host(
+        host: &str,
+        port: u16,
+        allowed: Allowed,
+        resolver: Resolver,
+        preparation: Option<Preparation>,
+        wake: Wake,
+    ) -> Self {
         let mut dialing = Self { allowed, ..Self::to(Authority(host, port).to_string()) };
         let known: Option<Vec<SocketAddr>> = known_addresses(host)
             .map(|addresses| addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect());
@@ -90,7 +97,7 @@ impl Dialing {
                     if let Some(prepare) = preparation {
                         prepare();
                     }
-                    known.map_or_else(|| Ok((host.as_str(), port).to_socket_addrs()?.collect()), Ok)
+                    known.map_or_else(|| resolver(&host, port), Ok)
                 };
                 dialing.lookup = Some(Lookup::begin(Box::new(search), wake));
             }

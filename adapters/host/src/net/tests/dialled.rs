@@ -156,6 +156,24 @@ fn a_server_can_send_nobody_to_this_machine() {
     assert!(here.accept().is_err() && local.accept().is_err(), "nobody has come");
 }
 
+/// The name says nothing: it is what it leads to that is judged.
+#[test]
+fn a_name_that_leads_to_this_machine_is_none_that_a_server_can_send_anybody_to() {
+    let here = HttpListener::bind("127.0.0.1:0").unwrap();
+    let port = here.local_addr().unwrap().port();
+    let mut options = DialOptions::new();
+    options.resolver = |host, port| {
+        assert_eq!(host, "as.example");
+        Ok(vec![([127, 0, 0, 1], port).into(), ([10, 0, 0, 1], port).into()])
+    };
+    let why = named_by_a_server("as.example", port, options.clone());
+    assert!(why.contains(&format!("as.example:{port}: it resolves to no public address")), "{why}");
+    assert!(here.accept().is_err(), "nobody has come");
+    // What the program has named itself is reached where it is.
+    let mut client = Side::dial("as.example", port, false, options);
+    meet(&mut client, &here, 10);
+}
+
 /// A proxy is the program's choice, wherever it is.
 #[test]
 fn a_proxy_may_be_on_this_machine_whatever_is_reached_through_it() {
