@@ -25,6 +25,6 @@ pub mod server;
 pub use crate::address::{is_localhost, is_public, numeric_address};
 pub use crate::url::{Url, UrlError, redacted};
 #[cfg(feature = "client")]
-pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest};
+pub use client::{HeaderError, HttpClient, HttpClientConfig, HttpExchanges, HttpOneShot, HttpRequest, RequestHeaders};
 #[cfg(feature = "server")]
 pub use server::{HttpServer, HttpServerConfig};

@@ -1,9 +1,11 @@
 //! Servers that want credentials, and where credentials go.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use windlass::codec::http1::Headers;
-use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
+use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges, Url};
 use windlass::model::{EmptyParams, ListTools, PaginatedParams, Ping};
 use windlass::{Instant, Machine, Output};
 
@@ -226,5 +228,41 @@ fn what_was_cached_for_somebody_else_is_asked_for_again() {
     talk.json(&again, 200, &again.result(crate::talk::DISCOVERED));
     let (_, request) = list(&mut talk);
     talk.json(&request, 200, &request.result(tools));
+    talk.close_down();
+}
+
+#[test]
+fn headers_can_be_another_for_each_request() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = asked.clone();
+    let signed = move |method: &str, url: &Url| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        vec![("Authorization".to_owned(), format!("Signed {method} {} {number}", url.target()))]
+    };
+    let http = http().header("Authorization", "Bearer 1").unwrap().request_headers(Arc::new(signed));
+    let mut talk = Talk::modern_with(config(), http);
+    let (number, request) = list(&mut talk);
+    assert_eq!(request.header("authorization"), Some("Signed POST /mcp 1"));
+    assert_eq!(request.head.headers.get_all("authorization").count(), 1);
+    // A redirect is another request.
+    talk.say(&request, 307, "Location: /mcp/\r\n", Some(""));
+    let moved = talk.request();
+    assert_eq!(moved.header("authorization"), Some("Signed POST /mcp/ 2"));
+    talk.json(&moved, 200, &moved.result(r#"{"tools":[]}"#));
+    assert!(talk.outcome(number).is_ok());
+    talk.close_down();
+}
+
+#[test]
+fn a_request_whose_headers_cannot_be_sent_is_not_made() {
+    let once = AtomicU32::new(0);
+    let broken = move |_: &str, _: &Url| match once.fetch_add(1, Ordering::Relaxed) {
+        0 => vec![],
+        _ => vec![("Mcp-Session-Id".to_owned(), "x".to_owned())],
+    };
+    let mut talk = Talk::modern_with(config(), http().request_headers(Arc::new(broken)));
+    let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
+    talk.no_request();
+    assert!(talk.failed(number).contains("this header is sent by the client itself"), "{}", talk.failed(number));
     talk.close_down();
 }

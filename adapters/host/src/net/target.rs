@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "auth")]
 use windlass::auth::AuthConfig;
-use windlass::link::http::{HeaderError, HttpClientConfig, UrlError};
+use windlass::link::http::{HeaderError, HttpClientConfig, Url, UrlError};
 
 #[cfg(feature = "tls")]
 use super::TlsOptions;
@@ -80,6 +80,17 @@ impl HttpTarget {
     pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, HeaderError> {
         self.config = self.config.header(name, value)?;
         Ok(self)
+    }
+
+    /// Asks for headers with each request, by its method and address: tokens that do not last, signatures. The function is
+    /// called where the connection is driven: do not block in it.
+    #[must_use]
+    pub fn with_request_headers(
+        mut self,
+        headers: impl Fn(&str, &Url) -> Vec<(String, String)> + Send + Sync + 'static,
+    ) -> Self {
+        self.config = self.config.request_headers(Arc::new(headers));
+        self
     }
 
     /// Has the client authorized by OAuth when the server wants that, and keeps what is granted in `store`.

@@ -45,7 +45,7 @@ mod sending;
 mod streams;
 mod tools;
 
-pub use config::{HeaderError, HttpClientConfig};
+pub use config::{HeaderError, HttpClientConfig, RequestHeaders};
 pub use machine::{HttpClient, HttpExchanges};
 pub use one_shot::HttpOneShot;
 pub use request::HttpRequest;

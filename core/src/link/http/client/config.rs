@@ -1,7 +1,10 @@
 //! How a client reaches its server over HTTP.
 
+use alloc::string::String;
 #[cfg(feature = "auth")]
 use alloc::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -64,6 +67,8 @@ pub struct HttpClientConfig {
     pub idle_connections: usize,
     /// How long a connection is kept without use. Servers close theirs after 5 to 75 seconds.
     pub idle_timeout: Duration,
+    /// Headers of the program's own that are asked for with each request.
+    pub(super) request_headers: Option<Arc<dyn RequestHeaders>>,
     /// How the client is authorized, if it has to be.
     #[cfg(feature = "auth")]
     pub(super) authorization: Option<AuthorizationSetup>,
@@ -97,9 +102,18 @@ impl HttpClientConfig {
             connections: 64,
             idle_connections: 64,
             idle_timeout: Duration::from_secs(30),
+            request_headers: None,
             #[cfg(feature = "auth")]
             authorization: None,
         })
+    }
+
+    /// Asks for headers with each request: tokens that do not last, signatures, the span of a trace. They take the place of
+    /// their namesakes.
+    #[must_use]
+    pub fn request_headers(mut self, source: Arc<dyn RequestHeaders>) -> Self {
+        self.request_headers = Some(source);
+        self
     }
 
     /// Has the client authorized by OAuth when the server wants that. What is drawn at random is drawn from `seed`, and
@@ -119,6 +133,27 @@ impl HttpClientConfig {
         check_header(name, value)?;
         self.headers.push(name, value);
         Ok(self)
+    }
+}
+
+/// Where headers come from that are another's for each request. A function is one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use windlass::link::http::{HttpClientConfig, Url};
+///
+/// let signed = |method: &str, url: &Url| vec![("X-Signature".to_string(), format!("{method} {}", url.target()))];
+/// let config = HttpClientConfig::new("https://example.com/mcp")?.request_headers(Arc::new(signed));
+/// # Ok::<(), windlass::link::http::UrlError>(())
+/// ```
+pub trait RequestHeaders: Send + Sync {
+    /// The headers of a request that is about to be made. It is called where the connection is driven: do not wait in it.
+    fn headers(&self, method: &str, url: &Url) -> Vec<(String, String)>;
+}
+
+impl<F: Fn(&str, &Url) -> Vec<(String, String)> + Send + Sync> RequestHeaders for F {
+    fn headers(&self, method: &str, url: &Url) -> Vec<(String, String)> {
+        self(method, url)
     }
 }
 

@@ -17,7 +17,7 @@ use super::streams::{Streams, Transport};
 use super::tools::KnownTools;
 use crate::client::{CallOptions, ChallengeReply, Client, ClientConfig, Event};
 use crate::codec::http1::Headers;
-use crate::error::{CloseReason, ConnError, Refused};
+use crate::error::{CloseReason, ConnError, ConnErrorKind, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
 use crate::rpc::{LinkKind, LinkedRole};
@@ -202,10 +202,31 @@ impl<T> Exchanges<T> {
         loop {
             let control = self.open.next_control(self.http.connections.max(1), held)?;
             match control {
-                ExchangeControl::Start(id) if !self.authorize(id) => {}
+                ExchangeControl::Start(id) if !self.add_headers(id) || !self.authorize(id) => {}
                 control => return Some(control),
             }
         }
+    }
+
+    /// Adds the headers that the program has for a request that is about to be made. Returns whether it can be made.
+    fn add_headers(&mut self, id: u32) -> bool {
+        let Some(source) = &self.http.request_headers else { return true };
+        let Some(exchange) = self.open.get_mut(id) else { return true };
+        if matches!(exchange.purpose, Purpose::Authorization) {
+            return true;
+        }
+        let request = Arc::make_mut(&mut exchange.request);
+        let mut headers = Headers::new();
+        for (name, value) in source.headers(request.method, &request.url) {
+            if let Err(why) = check_header(&name, &value) {
+                let detail = alloc::format!("the program's header {name}: {why}");
+                self.failed(id, ConnError::new(ConnErrorKind::NotOpened, detail), self.now);
+                return false;
+            }
+            headers.push(&name, &value);
+        }
+        request.headers = super::request::replaced(&request.headers, &headers);
+        true
     }
 
     pub(super) fn request(&self, exchange: u32) -> Option<&Arc<HttpRequest>> {
