@@ -1,18 +1,21 @@
 //! A client machine with a small program around it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass::auth::{AuthError, AuthPrompt, AuthStore, MemoryStore, Redirected, StoreOperation};
 use windlass::client::{
-    CallId, CallOptions, ClientConfig, ClientEvent, InputKey, InputReply, InputResponse, Peer, Update,
+    CallId, CallOptions, ClientConfig, ClientEvent, InputKey, InputReply, InputResponse, Peer, StoreReply, Update,
 };
 use windlass::link::AnyClient;
 use windlass::link::http::{HttpClient, HttpClientConfig};
 use windlass::link::stdio::StdioClient;
 use windlass::model::{InputRequest, Method, Notice, SubscriptionFilter};
 use windlass::{
-    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, earliest,
+    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RpcError, SendError, Target, earliest,
 };
 
 use crate::party::{Log, Party, Want, machine_as_party};
@@ -34,8 +37,16 @@ pub struct SimClient {
     due: BTreeSet<(Instant, u64)>,
     answers: BTreeMap<u64, Result<InputResponse, RpcError>>,
     next_input: u64,
+    /// Where what is granted is kept.
+    store: SimStore,
+    login: AnswerLogin,
     closed: Option<CloseReason>,
 }
+
+/// A store that several clients share.
+pub type SimStore = Rc<RefCell<dyn AuthStore>>;
+
+type AnswerLogin = Box<dyn FnMut(&AuthPrompt) -> Option<Result<Redirected, AuthError>>>;
 
 /// When and how a program answers a request for input.
 #[derive(Clone, Debug)]
@@ -76,6 +87,8 @@ impl SimClient {
             due: BTreeSet::new(),
             answers: BTreeMap::new(),
             next_input: 1,
+            store: Rc::new(RefCell::new(MemoryStore::new())),
+            login: Box::new(|_| None),
             closed: None,
         }
     }
@@ -83,6 +96,22 @@ impl SimClient {
     /// Answers requests for input from now on as `answer` says.
     pub fn on_input(&mut self, answer: impl FnMut(&InputRequest) -> InputAnswer + 'static) {
         self.answer = Box::new(answer);
+    }
+
+    /// Keeps what is granted to it in this store from now on, which others may share. Until then it has one of its own.
+    pub fn share_store(&mut self, store: SimStore) {
+        self.store = store;
+    }
+
+    /// Sends users to log in from now on as `login` says: they come back with something, or do not want to, or (`None`) it is
+    /// not known yet; see [`finish_login`](Self::finish_login).
+    pub fn on_login(&mut self, login: impl FnMut(&AuthPrompt) -> Option<Result<Redirected, AuthError>> + 'static) {
+        self.login = Box::new(login);
+    }
+
+    /// A user came back, or does not want to.
+    pub fn finish_login(&mut self, outcome: Result<Redirected, AuthError>) {
+        self.machine.finish_login(outcome, self.now);
     }
 
     /// Starts a call; its number, or why it was refused.
@@ -230,7 +259,8 @@ impl SimClient {
         self.answer_what_is_due();
         loop {
             let seen = match self.machine.poll() {
-                Output::Open { conn, .. } => return Want::Open(conn),
+                Output::Open { conn, target: Target::Http(target) } => return Want::Open(conn, Some(target.host)),
+                Output::Open { conn, .. } => return Want::Open(conn, None),
                 Output::Close(conn) => return Want::Close(conn),
                 Output::Idle { deadline } => {
                     return Want::Rest(earliest(deadline, self.due.first().map(|(at, _)| *at)));
@@ -261,6 +291,16 @@ impl SimClient {
                     log.saw(&format!("input {number} wanted by {wanted}"));
                     self.asked(reply, &request);
                 }
+                Seen::Store(reply, operation) => {
+                    let outcome = operation.perform(&mut *self.store.borrow_mut());
+                    self.machine.stored(reply, outcome, self.now);
+                }
+                Seen::Prompt(prompt) => {
+                    log.saw("the user is to log in");
+                    if let Some(outcome) = (self.login)(&prompt) {
+                        self.machine.finish_login(outcome, self.now);
+                    }
+                }
                 Seen::InputCancelled(key) => {
                     let text = self.withdrawn(key);
                     log.saw(&text);
@@ -282,6 +322,8 @@ enum Seen {
     Update(u64, String),
     Input(InputReply, Box<InputRequest>),
     InputCancelled(InputKey),
+    Store(StoreReply, Box<StoreOperation>),
+    Prompt(AuthPrompt),
     Closed(CloseReason),
 }
 
@@ -310,6 +352,8 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
         ClientEvent::Notification { method, params } => {
             Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
         }
+        ClientEvent::Store { reply, operation } => Seen::Store(reply, operation),
+        ClientEvent::Prompt(prompt) => Seen::Prompt(prompt),
         ClientEvent::Reinitialized(peer) => Seen::Text(format!("renewed, {}", peer.version)),
         ClientEvent::NotDelivered(error) => Seen::Text(format!("not delivered: {error}")),
         ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),

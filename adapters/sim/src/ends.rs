@@ -1,8 +1,9 @@
-//! Those who have connections: many clients and a server.
+//! Those who have connections: many clients, a server, and other hosts.
 
 use windlass::{ConnId, Instant};
 
 use crate::client::SimClient;
+use crate::host::Host;
 use crate::movable::Movable;
 use crate::party::Want;
 use crate::scene::Scene;
@@ -14,13 +15,18 @@ use crate::trace::Side;
 pub(crate) enum End {
     Client(usize),
     Server,
+    /// Another host, with one of the clients.
+    Host {
+        host: usize,
+        client: usize,
+    },
 }
 
 impl End {
     pub(crate) fn side(self) -> Side {
         match self {
             Self::Client(_) => Side::Client,
-            Self::Server => Side::Server,
+            Self::Server | Self::Host { .. } => Side::Server,
         }
     }
 }
@@ -45,6 +51,7 @@ impl Member {
 pub(crate) struct Ends<'a> {
     pub(crate) clients: &'a mut [Member],
     pub(crate) server: &'a mut SimServer,
+    pub(crate) hosts: &'a mut [Host],
 }
 
 impl Ends<'_> {
@@ -52,6 +59,7 @@ impl Ends<'_> {
         match end {
             End::Client(client) => &self.clients[client].name,
             End::Server => Side::Server.name(),
+            End::Host { host, .. } => &self.hosts[host].name,
         }
     }
 
@@ -63,6 +71,8 @@ impl Ends<'_> {
                 program.next_want(&mut scene.log(Side::Client, name))
             }
             End::Server => self.server.next_want(&mut scene.log(Side::Server, Side::Server.name())),
+            // It answers where it reads.
+            End::Host { .. } => Want::Rest(None),
         }
     }
 
@@ -71,6 +81,7 @@ impl Ends<'_> {
         match end {
             End::Client(client) => Movable::next_to_move(self.clients[client].program.machine()),
             End::Server => Movable::next_to_move(self.server.machine()),
+            End::Host { .. } => None,
         }
     }
 
@@ -79,6 +90,7 @@ impl Ends<'_> {
         match end {
             End::Client(client) => self.clients[client].stirred().machine(),
             End::Server => self.server.machine(),
+            End::Host { host, client } => self.hosts[host].with(client),
         }
     }
 }

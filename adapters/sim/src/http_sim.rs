@@ -11,6 +11,7 @@ use crate::client::SimClient;
 use crate::clock::{World, under_the_clock};
 use crate::conditions::NetworkConditions;
 use crate::ends::{End, Ends, Member};
+use crate::host::{Host, SimRequest, SimResponse};
 use crate::network::Network;
 use crate::party::{Party, Want};
 use crate::scene::Scene;
@@ -20,7 +21,8 @@ use crate::trace::Side;
 /// Clients of HTTP and their server in one process, under one virtual clock.
 ///
 /// It is [`Sim`](crate::Sim) for HTTP: the clients open connections as they need them, and each connection has
-/// chance of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server.
+/// chance of its own, drawn from the one seed. Whatever host a client's address names, it reaches this server, unless there
+/// is [another one](Self::add_host) of that name.
 ///
 /// ```
 /// use windlass::client::{ClientConfig, Negotiation};
@@ -69,6 +71,7 @@ pub struct HttpSim {
     pub server: SimServer,
     server_deadline: Option<Instant>,
     clients: Vec<Member>,
+    hosts: Vec<Host>,
     network: Network,
     scene: Scene,
 }
@@ -88,6 +91,7 @@ impl HttpSim {
             server: checked(server),
             server_deadline: None,
             clients: Vec::new(),
+            hosts: Vec::new(),
             network: Network::default(),
             scene: Scene::new(seed, conditions),
         }
@@ -100,6 +104,19 @@ impl HttpSim {
         let program = SimClient::over_http(config, http, self.scene.now);
         self.clients.push(Member { name: name.to_owned(), program, deadline: None, stirred: true });
         SimClientId(self.clients.len() - 1)
+    }
+
+    /// Another server, which clients reach by this name, under the same conditions: it answers each request at once, as
+    /// `answer` says. In the transcript its conversations are left out, but for the first line of each message: they are full
+    /// of secrets.
+    pub fn add_host(&mut self, name: &str, answer: impl FnMut(&SimRequest) -> SimResponse + 'static) {
+        self.hosts.push(Host::new(name, answer));
+    }
+
+    /// The host that a connection leads to, if that is another than the server's.
+    pub fn host_of(&self, connection: u32) -> Option<&str> {
+        let host = self.network.host_of(connection)?;
+        Some(&self.hosts[host].name)
     }
 
     /// All clients, in the order in which they were added.
@@ -122,7 +139,7 @@ impl HttpSim {
 
     /// Breaks every connection under both sides.
     pub fn reset_connections(&mut self) {
-        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server, hosts: &mut self.hosts };
         self.network.reset(&mut ends, &mut self.scene);
     }
 
@@ -185,11 +202,14 @@ impl HttpSim {
 
     /// Lets one of them do everything that it can, short of moving bytes.
     fn turn(&mut self, end: End) -> bool {
-        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server, hosts: &mut self.hosts };
         let mut moved = false;
         let deadline = loop {
             match ends.next_want(end, &mut self.scene) {
-                Want::Open(conn) => self.network.open(end, conn, ends.name(end), &mut self.scene),
+                Want::Open(conn, host) => {
+                    let host = host.and_then(|name| ends.hosts.iter().position(|host| host.name == name));
+                    self.network.open(end, conn, host, ends.name(end), &mut self.scene);
+                }
                 Want::Close(conn) => self.network.close(end, conn, ends.name(end), &mut self.scene),
                 Want::Rest(deadline) => break deadline,
             }
@@ -201,6 +221,7 @@ impl HttpSim {
         match end {
             End::Client(client) => self.clients[client].deadline = deadline,
             End::Server => self.server_deadline = deadline,
+            End::Host { .. } => {}
         }
         moved
     }
@@ -232,7 +253,7 @@ impl World for HttpSim {
 
     /// Connections are opened, all take a turn, bytes are written, and what has arrived is given.
     fn exchange(&mut self) -> bool {
-        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server, hosts: &mut self.hosts };
         let mut moved = self.network.let_arrive(&mut ends, &mut self.scene);
         for client in 0..self.clients.len() {
             if std::mem::take(&mut self.clients[client].stirred) {
@@ -240,7 +261,7 @@ impl World for HttpSim {
             }
         }
         moved |= self.turn(End::Server);
-        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server };
+        let mut ends = Ends { clients: &mut self.clients, server: &mut self.server, hosts: &mut self.hosts };
         moved |= self.network.move_bytes(&mut ends, &mut self.scene);
         self.scene.count_step();
         moved

@@ -43,6 +43,7 @@ mod client;
 mod clock;
 mod conditions;
 mod ends;
+mod host;
 mod http_sim;
 mod movable;
 mod network;
@@ -57,8 +58,9 @@ mod stream;
 mod trace;
 mod transcript;
 
-pub use client::{InputAnswer, SimClient};
+pub use client::{InputAnswer, SimClient, SimStore};
 pub use conditions::{Faults, NetworkConditions};
+pub use host::{SimRequest, SimResponse};
 pub use http_sim::{HttpSim, SimClientId};
 pub use party::{Closing, Log, Party, Turn};
 pub use pipe::Pipe;

@@ -1,4 +1,4 @@
-//! The connections between many clients and one server.
+//! The connections between many clients, one server and other hosts.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub(crate) struct Network {
     names: BTreeMap<(End, ConnId), u32>,
     /// How many connections were asked for so far.
     pub(crate) opened: u32,
+    /// Which of them led to other hosts.
+    hosts: BTreeMap<u32, usize>,
     /// Whether nobody can connect.
     pub(crate) refuses: bool,
     pub(crate) tap: Option<Tap>,
@@ -30,6 +32,8 @@ pub(crate) struct Network {
 
 struct Connection {
     client: usize,
+    /// The host that it leads to, if that is another than the server's.
+    host: Option<usize>,
     /// What each side calls it, for as long as that side has it.
     names: [Option<ConnId>; 2],
     /// When it will be open, or will be refused; `None` once it is open.
@@ -43,7 +47,7 @@ impl Connection {
     fn end(&self, side: Side) -> End {
         match side {
             Side::Client => End::Client(self.client),
-            Side::Server => End::Server,
+            Side::Server => self.host.map_or(End::Server, |host| End::Host { host, client: self.client }),
         }
     }
 }
@@ -58,6 +62,11 @@ impl Network {
     /// The numbers of all that are left.
     pub(crate) fn numbers(&self) -> Vec<u32> {
         self.connections.keys().copied().collect()
+    }
+
+    /// Which host a connection leads, or led, to.
+    pub(crate) fn host_of(&self, number: u32) -> Option<usize> {
+        self.hosts.get(&number).copied()
     }
 
     /// Whether no byte is on its way.
@@ -92,7 +101,7 @@ impl Network {
     }
 
     /// A machine wants a connection.
-    pub(crate) fn open(&mut self, end: End, conn: ConnId, name: &str, scene: &mut Scene) {
+    pub(crate) fn open(&mut self, end: End, conn: ConnId, host: Option<usize>, name: &str, scene: &mut Scene) {
         let End::Client(client) = end else { panic!("a server opens nothing") };
         self.opened += 1;
         let number = self.opened;
@@ -100,6 +109,7 @@ impl Network {
         let at = scene.now + scene.random.duration(&scene.conditions.delay);
         let connection = Connection {
             client,
+            host,
             names: [Some(conn), None],
             opening: Some((at, refused)),
             stream: SimStream::new(scene),
@@ -108,6 +118,10 @@ impl Network {
         self.connections.insert(number, connection);
         self.names.insert((end, conn), number);
         scene.trace.connection('+', number, name, scene.now);
+        if let Some(host) = host {
+            self.hosts.insert(number, host);
+            scene.trace.keep_secret(number);
+        }
     }
 
     /// A machine is done with a connection.
@@ -149,13 +163,17 @@ impl Network {
     }
 
     fn arrive(&mut self, number: u32, ends: &mut Ends<'_>, scene: &mut Scene) -> bool {
-        let refuses = self.refuses || ends.server.closed().is_some();
         let Some(connection) = self.connections.get_mut(&number) else { return false };
+        let refuses = self.refuses || (connection.host.is_none() && ends.server.closed().is_some());
         let Some((_, refused)) = connection.opening.take_if(|(at, _)| *at <= scene.now) else { return false };
         if refused || refuses {
             scene.trace.connection('x', number, "refused", scene.now);
             let why = ConnError::new(ConnErrorKind::NotOpened, "the connection was refused");
             self.fail(number, Side::Client, why, ends, scene.now);
+        } else if let (Some(host), Some(conn)) = (connection.host, connection.names[Side::Client as usize]) {
+            ends.hosts[host].accept(connection.client, conn);
+            connection.names[Side::Server as usize] = Some(conn);
+            self.names.insert((connection.end(Side::Server), conn), number);
         } else if let AnyServer::Http(machine) = ends.server.machine() {
             let conn = machine.accept(scene.now);
             connection.names[Side::Server as usize] = Some(conn);
@@ -209,6 +227,8 @@ impl Network {
             if count > 0 {
                 scene.trace.read(side, Some(number), &bytes[..count], scene.now);
                 connection.stream.take(side, count);
+                // A host answers where it reads.
+                connection.writes[side as usize] |= matches!(end, End::Host { .. });
             }
             return count > 0;
         }

@@ -74,7 +74,8 @@ impl Log<'_> {
 
 /// What the machine of a party wants, its events taken care of.
 pub(crate) enum Want {
-    Open(ConnId),
+    /// A connection, to another host than the server's if it names one.
+    Open(ConnId, Option<String>),
     Close(ConnId),
     /// Nothing more before this.
     Rest(Option<Instant>),
@@ -94,7 +95,7 @@ macro_rules! machine_as_party {
             let mut turn = crate::party::Turn::default();
             loop {
                 match self.next_want(log) {
-                    Want::Open(conn) => {
+                    Want::Open(conn, _) => {
                         self.conn = Some(conn);
                         turn.opens = true;
                         // Only a client opens a second stream. What it said to the old one must not reach the new one.

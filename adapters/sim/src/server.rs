@@ -265,7 +265,7 @@ impl SimServer {
         self.act_on_what_is_due();
         loop {
             let seen = match self.machine.poll() {
-                Output::Open { conn, .. } => return Want::Open(conn),
+                Output::Open { conn, .. } => return Want::Open(conn, None),
                 Output::Close(conn) => return Want::Close(conn),
                 Output::Idle { deadline } => {
                     return Want::Rest(earliest(deadline, self.scheduled.first_key_value().map(|((at, _), _)| *at)));

@@ -1,6 +1,6 @@
 //! What happened, in order: the whole of it as a hash, the readable part of it as a transcript.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Trace {
     told: Instant,
     /// The beginnings of lines that are not complete yet.
     unfinished: BTreeMap<(Connection, Side), Vec<u8>>,
+    /// Connections of whose messages only the first lines are told.
+    secret: BTreeSet<u32>,
 }
 
 /// The number of a connection, where there are many.
@@ -58,7 +60,13 @@ pub(crate) type Connection = Option<u32>;
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { hash: Fnv::new(), transcript: String::new(), told: Instant::ZERO, unfinished: BTreeMap::new() }
+        Self {
+            hash: Fnv::new(),
+            transcript: String::new(),
+            told: Instant::ZERO,
+            unfinished: BTreeMap::new(),
+            secret: BTreeSet::new(),
+        }
     }
 }
 
@@ -108,6 +116,11 @@ impl Trace {
         self.line(mark, &format!("{number} {what}"), now);
     }
 
+    /// What goes over a connection is nobody's business.
+    pub(crate) fn keep_secret(&mut self, number: u32) {
+        self.secret.insert(number);
+    }
+
     /// A side was given bytes.
     pub(crate) fn read(&mut self, side: Side, connection: Connection, bytes: &[u8], now: Instant) {
         self.record(b'r', side, connection, bytes, now);
@@ -138,8 +151,8 @@ impl Trace {
         };
         // In HTTP a return belongs to the end of a line, and empty lines say nothing to a person.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if !line.is_empty() {
-            self.line(side.arrow(), &format!("{number} {}{note}", printable(line)), now);
+        if let Some(text) = told(line, self.secret.contains(&number)) {
+            self.line(side.arrow(), &format!("{number} {text}{note}"), now);
         }
     }
 
@@ -165,6 +178,21 @@ impl Fnv {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
         }
+    }
+}
+
+/// A line of HTTP without what may be secret in it.
+fn told(line: &[u8], secret: bool) -> Option<String> {
+    let text = printable(line);
+    if secret {
+        let first = text.starts_with("HTTP/1.") || text.ends_with(" HTTP/1.1");
+        return first.then(|| text.split('?').next().unwrap_or_default().to_owned());
+    }
+    match text.split_once(':') {
+        Some((name, _)) if ["authorization", "dpop"].contains(&name.to_ascii_lowercase().as_str()) => {
+            Some(format!("{name}: …"))
+        }
+        _ => Some(text).filter(|text| !text.is_empty()),
     }
 }
 

@@ -1,8 +1,6 @@
 //! How a client reaches its server over HTTP.
 
 use alloc::string::String;
-#[cfg(feature = "auth")]
-use alloc::sync::Arc;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
