@@ -12,16 +12,23 @@
 //! jws, dpop          signed statements, and proofs that a token is ours to use (RFC 9449)
 //! store              what the host keeps between two runs, and how two processes share it
 //! guard              which URLs that a server names may be fetched
-//! secret             text that is not printed
+//! resource           what protects a server: who may call it, and for what
 //! ```
 
 mod guard;
-mod secret;
+#[cfg(feature = "server")]
+mod resource;
 mod store;
 
+#[cfg(feature = "server")]
+pub use crate::server::{Principal, TokenRejected, VerifyReply};
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
-pub use secret::Secret;
+#[cfg(feature = "server")]
+pub use resource::{InvalidResource, ProtectedResource};
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
     Tokens,
 };
+
+use crate::secret;
+pub use crate::secret::Secret;

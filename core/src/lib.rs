@@ -23,7 +23,7 @@
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json, url
+//! time, entropy, limits, buffer, table, json, secret, url
 //! ```
 //!
 //! # Features
@@ -75,6 +75,8 @@ pub mod link;
 mod machine;
 pub mod model;
 mod observer;
+#[cfg(any(feature = "server", feature = "auth"))]
+mod secret;
 #[cfg(feature = "server")]
 pub mod server;
 // A session speaks in both directions, and a role alone uses more of the one than of the other.
@@ -99,4 +101,6 @@ pub use observer::{
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use rpc::{Counters, RequestKey};
+#[cfg(any(feature = "server", feature = "auth"))]
+pub use secret::Secret;
 pub use time::{Instant, earliest};

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::config::Caller;
+use super::principal::Principal;
 use super::state::StateId;
 use crate::json::Json;
 use crate::jsonrpc::RpcError;
@@ -40,6 +41,8 @@ pub struct Invocation {
     pub request: Invoked,
     /// Who wants it.
     pub caller: Arc<Caller>,
+    /// On whose behalf, where the server is protected.
+    pub principal: Option<Arc<Principal>>,
     /// Whether the client wants to be told of progress.
     pub wants_progress: bool,
     /// The least severe log message that the client wants, if it wants any.

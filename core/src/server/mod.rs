@@ -13,6 +13,7 @@ mod inputs;
 mod invocation;
 mod notices;
 mod params;
+mod principal;
 mod registry;
 mod state;
 mod subscriptions;
@@ -34,6 +35,9 @@ pub use invocation::{Asking, HandlerError, Invocation, Invoked, Needs, Reply, Re
 pub(crate) use notices::is_private;
 pub(crate) use notices::written;
 pub(crate) use params::Params;
+#[cfg(feature = "http")]
+pub(crate) use principal::Identity;
+pub use principal::{Principal, TokenRejected, VerifyReply};
 pub(crate) use registry::Changes;
 pub use registry::Registry;
 pub use state::StateId;
@@ -187,7 +191,7 @@ impl<T, H: Clone> Server<T, H> {
         self.rpc.watch_at(now);
         match message {
             Message::Request { id, method, params } => {
-                self.request(&id, &method, Params::read(params), now);
+                self.request(&id, &method, Params::read(params), None, now);
                 None
             }
             Message::Notification { method, params } => self.notification(method, params, now),
