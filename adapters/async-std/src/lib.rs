@@ -28,6 +28,8 @@
 //! | `server` | yes | servers |
 //! | `http` | yes | Streamable HTTP for either |
 //! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
+//! | `auth` | no | authorization for either; brings `http` |
+//! | `jwt` | no | servers that verify tokens themselves; brings `auth`, `server` and `tls` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //!
 //! They combine freely, and there is at least one role.
@@ -57,6 +59,12 @@ pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, 
 pub use windlass_host::HttpListener;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use windlass_host::ServerTls;
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass_host::auth::Verifier;
+#[cfg(feature = "jwt")]
+pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]

@@ -21,6 +21,8 @@
 //! | `server` | yes | servers and their drivers, our own standard streams; with `http`, listening |
 //! | `http` | yes | sockets, and Streamable HTTP on them |
 //! | `tls` | yes | TLS on those sockets, by rustls with `ring`; brings `http` |
+//! | `auth` | no | authorization for the roles that there are; brings `http` |
+//! | `jwt` | no | servers that verify tokens themselves; brings `auth`, `server` and `tls` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //! | `async-io` | no | the reactor that smol and async-std share |
 //!
@@ -33,6 +35,8 @@
 #[cfg(not(any(feature = "client", feature = "server")))]
 compile_error!("a program has at least one role: turn on the feature `client`, or `server`, or both");
 
+#[cfg(feature = "auth")]
+pub mod auth;
 pub mod clock;
 #[cfg(unix)]
 mod drive;
