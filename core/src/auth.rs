@@ -14,7 +14,7 @@
 //! form, pkce         how requests are written, and what shows that it was us who asked (RFC 7636)
 //! store              what the host keeps between two runs, and how two processes share it
 //! guard              which URLs that a server names may be fetched
-//! secret             text that is not printed
+//! resource           what protects a server: who may call it, and for what
 //! ```
 
 mod challenge;
@@ -38,9 +38,10 @@ mod login;
 mod pkce;
 #[cfg(feature = "client")]
 mod registration;
+#[cfg(feature = "server")]
+mod resource;
 #[cfg(feature = "client")]
 mod resource_metadata;
-mod secret;
 #[cfg(feature = "client")]
 mod server_metadata;
 mod store;
@@ -53,6 +54,9 @@ use alloc::string::String;
 use crate::url::Url;
 
 pub use crate::error::AuthError;
+#[cfg(feature = "server")]
+pub use crate::principal::{Principal, TokenRejected, VerifyReply};
+pub use crate::secret::Secret;
 pub use challenge::{AuthChallenge, parse_challenges};
 #[cfg(feature = "client")]
 pub use config::{AuthConfig, Grant, IdentityProvider, KnownClient};
@@ -64,7 +68,8 @@ pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
 pub use jws::{SignError, Signer};
 #[cfg(feature = "client")]
 pub use login::{Denied, Redirected};
-pub use secret::Secret;
+#[cfg(feature = "server")]
+pub use resource::{InvalidResource, ProtectedResource};
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
     Tokens,

@@ -23,7 +23,7 @@
 //! model     the types of the protocol, one file per feature, and the table of methods
 //! jsonrpc   the envelope: ids, requests, notifications, responses, errors, batches
 //! codec     bytes to frames and back
-//! time, entropy, limits, buffer, table, json, url, address
+//! time, entropy, limits, buffer, table, json, secret, principal, url, address
 //! ```
 //!
 //! # Features
@@ -55,6 +55,8 @@
 
 extern crate alloc;
 
+// The links show it to programs; without a role there are none.
+#[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod address;
 #[cfg(feature = "auth")]
@@ -77,6 +79,10 @@ pub mod link;
 mod machine;
 pub mod model;
 mod observer;
+#[cfg(feature = "server")]
+mod principal;
+#[cfg(any(feature = "server", feature = "auth"))]
+mod secret;
 #[cfg(feature = "server")]
 pub mod server;
 // A session speaks in both directions, and a role alone uses more of the one than of the other.
@@ -103,4 +109,6 @@ pub use observer::{
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use rpc::{Counters, RequestKey};
+#[cfg(any(feature = "server", feature = "auth"))]
+pub use secret::Secret;
 pub use time::{Instant, earliest};

@@ -24,6 +24,7 @@
 //! | `tls` | yes | TLS on those sockets, by rustls with `ring`; brings `http` |
 //! | `auth` | no | stores for what authorization grants; brings `http` |
 //! | `keyring` | no | one of them in the keychain of the system; brings `auth` |
+//! | `jwt` | no | servers that verify tokens themselves; brings `auth`, `server` and `tls` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //! | `async-io` | no | the reactor that smol and async-std share |
 //!

@@ -33,6 +33,7 @@
 //! | `tls` | yes | HTTP over TLS, by rustls with `ring`; brings `http` |
 //! | `auth` | yes | authorization by OAuth: clients that log in, servers that are protected; brings `http` |
 //! | `es256` | no | signatures with a P-256 key, for either; brings `auth` |
+//! | `jwt` | no | servers that verify tokens themselves; brings `auth`, `server` and `tls` |
 //! | `tracing` | no | what happens on connections, as events of `tracing` |
 //!
 //! They combine freely, and there is at least one role.
@@ -50,6 +51,8 @@ mod wait;
 
 use windlass_host::sync;
 
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
 #[cfg(feature = "client")]
 pub use windlass::client;
 #[cfg(all(feature = "client", feature = "http"))]
@@ -72,6 +75,10 @@ pub use windlass_host::TlsOptions;
 pub use windlass_host::Tracing;
 #[cfg(feature = "auth")]
 pub use windlass_host::auth;
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass_host::auth::Verifier;
+#[cfg(feature = "jwt")]
+pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 pub use windlass_host::hub::Interest;
 #[cfg(feature = "client")]
 pub use windlass_host::{Canceller, Closer, ConnectError};

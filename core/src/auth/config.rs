@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::guard::GuardPolicy;
 use super::jws::Signer;
 use super::login::Redirected;
-use super::secret::Secret;
+use crate::secret::Secret;
 
 /// How a client gets its tokens, and how much it puts up with on the way there.
 ///

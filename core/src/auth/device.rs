@@ -6,8 +6,8 @@ use core::time::Duration;
 use serde::Deserialize;
 
 use super::AuthPrompt;
-use super::secret::Secret;
 use super::token::{self, TokenFailure};
+use crate::secret::Secret;
 use crate::time::Instant;
 
 pub(super) const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";

@@ -8,8 +8,8 @@ use hmac_sha256::Hash;
 use serde::Serialize;
 
 use super::jws::{SignError, Signer, base64url, compact, json};
-use super::secret::Secret;
 use crate::json::Json;
+use crate::secret::Secret;
 
 /// Proves that a request with the method `htm` to the URL `htu` is sent by whoever has the key. `jti` is a text that is used
 /// once; `nonce` is what the server gave last; the token is named where one is shown, so not at the token endpoint.

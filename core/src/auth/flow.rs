@@ -37,7 +37,6 @@ use super::login::{self, Redirected};
 use super::pkce::Verifier;
 use super::registration::{self, ClientAuth};
 use super::resource_metadata::{self, ResourceMetadata};
-use super::secret::Secret;
 use super::server_metadata::{self, ServerMetadata};
 use super::store::{AuthRecord, Lease, PendingLogin, Registration, StoreError, Stored, Swap, Tokens};
 use super::token::{self, AskedFor, Asking};
@@ -45,6 +44,7 @@ use super::{AuthPrompt, StoreOperation, StoreOutcome, origin};
 use crate::codec::http1::Headers;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{AuthError, HttpFailure};
+use crate::secret::Secret;
 use crate::time::Instant;
 use crate::url::Url;
 

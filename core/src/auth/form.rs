@@ -8,7 +8,7 @@ use core::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::secret::Secret;
+use crate::secret::Secret;
 
 /// A form that is being written. It may hold secrets, so it is not printed.
 #[derive(Default)]

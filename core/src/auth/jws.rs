@@ -12,9 +12,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 
 #[cfg(feature = "client")]
-use super::secret::Secret;
-#[cfg(feature = "client")]
 use crate::json::Json;
+#[cfg(feature = "client")]
+use crate::secret::Secret;
 
 /// Signs with a private key, which may be in memory, in a file or in a chip. With the feature `es256` there is one for keys
 /// in memory.

@@ -4,10 +4,10 @@ use alloc::string::{String, ToString};
 
 use super::form::{self, Form};
 use super::pkce;
-use super::secret::{Secret, is_equal};
 use super::store::{AuthRecord, PendingLogin};
 use crate::error::AuthError;
 use crate::jsonrpc::excerpt;
+use crate::secret::{Secret, is_equal};
 
 /// What the user came back with: the query of the address to which the browser was sent.
 ///

@@ -6,8 +6,8 @@ use alloc::string::String;
 use hmac_sha256::Hash;
 
 use super::jws::base64url;
-use super::secret::Secret;
 use crate::entropy::Entropy;
+use crate::secret::Secret;
 
 /// How a verifier is hashed, as requests name it. The other way, `plain`, protects from nothing.
 pub(crate) const METHOD: &str = "S256";

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::config::{AuthConfig, Grant};
-use super::secret::Secret;
 use super::server_metadata::ServerMetadata;
 use super::store::Registration;
+use crate::secret::Secret;
 use crate::url::Url;
 
 /// How a client shows who it is at a token endpoint.

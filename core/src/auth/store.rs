@@ -12,7 +12,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::secret::Secret;
+use crate::secret::Secret;
 
 /// Where records are kept. Machines do not call it: they ask for it to be called, by an event, for it may wait for a disk
 /// or for another process.

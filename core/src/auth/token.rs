@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::form::{self, Form};
 use super::jws::{self, SignError, Signer};
 use super::registration::ClientAuth;
-use super::secret::Secret;
 use super::store::{Registration, Tokens};
 use crate::codec::http1::Headers;
 use crate::jsonrpc::excerpt;
+use crate::secret::Secret;
 
 /// Who asks, and how that is shown.
 pub(super) struct Asking<'a> {

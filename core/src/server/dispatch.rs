@@ -22,6 +22,7 @@ use crate::model::{
     Within, key,
 };
 use crate::observer::Observation;
+use crate::principal::Principal;
 use crate::rpc::{KeepAlive, RequestKey};
 use crate::time::Instant;
 
@@ -33,12 +34,14 @@ impl<T, H: Clone> Server<T, H> {
         id: &Id,
         method: &str,
         params: Result<Params<'_>, Fault>,
+        principal: Option<&Arc<Principal>>,
         now: Instant,
     ) -> Option<RequestKey> {
         self.rpc.watch_at(now);
         let unreadable = |fault| RpcError::invalid_params(alloc::format!("the parameters cannot be read: {fault}"));
         let admitted = params.map_err(unreadable).and_then(|params| {
-            let (caller, data) = self.admit(method, &params)?;
+            let (caller, mut data) = self.admit(method, &params)?;
+            data.principal = principal.cloned();
             Ok((params, caller, data))
         });
         let (params, caller, data) = match admitted {
@@ -72,6 +75,7 @@ impl<T, H: Clone> Server<T, H> {
             progress_token,
             last_progress: f64::NEG_INFINITY,
             log_level,
+            principal: None,
             kind: RequestKind::Immediate,
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();

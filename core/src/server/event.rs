@@ -9,7 +9,9 @@ use crate::call::CallId;
 use crate::error::{CallError, CloseReason};
 use crate::json::JsonText;
 use crate::jsonrpc::Malformed;
+use crate::principal::VerifyReply;
 use crate::rpc::RequestKey;
+use crate::secret::Secret;
 
 /// Something for the program. `H` is what it registered, `T` the token that it gave with a call of its own.
 #[derive(Debug)]
@@ -25,6 +27,14 @@ pub enum ServerEvent<'a, T, H> {
         handler: H,
         /// What the client wants of it.
         invocation: Arc<Invocation>,
+    },
+    /// A client of a protected server shows a token: find out whose it is, and give that to `verified`. The same token is
+    /// not asked about again while the answer is fresh.
+    Verify {
+        /// To be given back with the outcome.
+        reply: VerifyReply,
+        /// The token, which belongs in no log.
+        token: Secret,
     },
     /// The client does not want the outcome any more. It may still be given, and is ignored.
     Cancelled(RequestKey),

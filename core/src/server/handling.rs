@@ -27,6 +27,7 @@ use crate::model::{
     CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, Meta, ProgressParams, ProgressToken,
     ProtocolVersion, SubscriptionFilter, Within,
 };
+use crate::principal::Principal;
 use crate::rpc::RequestKey;
 use crate::time::Instant;
 
@@ -37,6 +38,8 @@ pub(crate) struct ServerRequest {
     pub(super) progress_token: Option<ProgressToken>,
     pub(super) last_progress: f64,
     pub(super) log_level: Option<LoggingLevel>,
+    /// On whose behalf it is made, where the server is protected.
+    pub(super) principal: Option<Arc<Principal>>,
     pub(super) kind: RequestKind,
 }
 
@@ -182,7 +185,7 @@ impl<T, H: Clone> Server<T, H> {
         let mut given = Given { meta: params.other_meta(), ..Given::default() };
         if caller.version.era() == Era::Modern {
             if let Some(sealed) = params.request_state()? {
-                given = Given { meta: given.meta, ..self.open_state(&sealed, &invoked, now)? };
+                given = Given { meta: given.meta, ..self.open_state(key, &sealed, &invoked, now)? };
             }
             given.inputs.extend(params.input_responses()?);
         }
@@ -196,9 +199,16 @@ impl<T, H: Clone> Server<T, H> {
     }
 
     /// What the round before has handed on.
-    fn open_state(&mut self, sealed: &str, invoked: &Invoked, now: Instant) -> Result<Given, RpcError> {
+    fn open_state(
+        &mut self,
+        key: RequestKey,
+        sealed: &str,
+        invoked: &Invoked,
+        now: Instant,
+    ) -> Result<Given, RpcError> {
         let now = self.unix_time(now);
-        let opened = self.sealer().open(sealed, &digest(invoked), now).ok_or_else(|| {
+        let principal = self.rpc.request(key).and_then(|request| request.data.principal.as_deref());
+        let opened = self.sealer().open(sealed, &digest(invoked, principal), now).ok_or_else(|| {
             RpcError::invalid_params(
                 "the request state was changed, is too old, or belongs to another call; call anew without it",
             )
@@ -220,11 +230,13 @@ impl<T, H: Clone> Server<T, H> {
         let Some(open) = self.rpc.request_mut(key) else { return };
         let wants_progress = open.data.progress_token.is_some();
         let log_level = open.data.log_level;
+        let principal = open.data.principal.clone();
         let Given { meta, inputs, state, id: state_id } = given;
         let invocation = Arc::new(Invocation {
             key,
             request,
             caller,
+            principal,
             wants_progress,
             log_level,
             meta,
@@ -368,9 +380,9 @@ impl Serialize for OwnResult<'_> {
     }
 }
 
-/// What a call is, for the state that travels between its rounds.
-pub(super) fn digest(request: &Invoked) -> CallDigest {
-    match request {
+/// What a call is, and whose, for the state that travels between its rounds.
+pub(super) fn digest(request: &Invoked, principal: Option<&Principal>) -> CallDigest {
+    let call = match request {
         Invoked::Tool { name, arguments } => CallDigest::of("tools/call", name, arguments.as_str()),
         Invoked::Resource { uri, .. } => CallDigest::of("resources/read", uri, ""),
         Invoked::Prompt { name, arguments } => {
@@ -379,5 +391,6 @@ pub(super) fn digest(request: &Invoked) -> CallDigest {
         }
         Invoked::Method { method, params } => CallDigest::of(method, "", params.as_str()),
         Invoked::Completion(_) => CallDigest::of("completion/complete", "", ""),
-    }
+    };
+    call.made_by(principal.map(Principal::identity))
 }

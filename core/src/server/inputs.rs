@@ -106,7 +106,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         if needs.state.is_some() || !invocation.inputs.is_empty() {
             let expires = self.unix_time(now) + self.offer.config.state_lifetime;
-            let call = digest(&invocation.request);
+            let call = digest(&invocation.request, invocation.principal.as_deref());
             let carried = Carried { inputs: invocation.inputs.clone(), state: needs.state };
             match self.sealer().seal(&call, &carried, expires, key) {
                 Ok(sealed) => result.request_state = Some(sealed),

@@ -17,6 +17,7 @@ use crate::model::{
     ElicitResult, GetPromptResult, InputRequest, ListRootsParams, ListRootsResult, LoggingLevel, Meta,
     ReadResourceResult, relative_path,
 };
+use crate::principal::Principal;
 use crate::rpc::RequestKey;
 
 /// Where the outcome of a handler goes. It cannot be copied, so nothing is answered twice.
@@ -40,6 +41,8 @@ pub struct Invocation {
     pub request: Invoked,
     /// Who wants it.
     pub caller: Arc<Caller>,
+    /// On whose behalf, where the server is protected.
+    pub principal: Option<Arc<Principal>>,
     /// Whether the client wants to be told of progress.
     pub wants_progress: bool,
     /// The least severe log message that the client wants, if it wants any.

@@ -25,6 +25,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+#[cfg(feature = "http")]
+pub(crate) use crate::principal::Identity;
+pub use crate::principal::{Principal, TokenRejected, VerifyReply};
 pub use config::{Caller, InvalidDeclaration, ServerConfig};
 pub use event::ServerEvent;
 use handling::ServerRequest;
@@ -187,7 +190,7 @@ impl<T, H: Clone> Server<T, H> {
         self.rpc.watch_at(now);
         match message {
             Message::Request { id, method, params } => {
-                self.request(&id, &method, Params::read(params), now);
+                self.request(&id, &method, Params::read(params), None, now);
                 None
             }
             Message::Notification { method, params } => self.notification(method, params, now),

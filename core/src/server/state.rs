@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Each state is encrypted with a key of its own, which is drawn from the server's key and the salt. The call that it
-//! belongs to is authenticated with it and not in it. The engine knows neither principals (there is no authorization yet)
-//! nor sessions (calls of the modern era have none), so it is bound to neither.
+//! belongs to is authenticated with it and not in it, and so is the principal who made it, where a server is protected: nobody
+//! else can go on with it. Calls of the modern era have no sessions to be bound to.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,7 @@ use hmac_sha256::{HMAC, Hash};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+use crate::principal::Identity;
 use crate::rpc::RequestKey;
 
 const SALT_BYTES: usize = 24;
@@ -31,6 +32,9 @@ const EXPIRY_BYTES: usize = 8;
 /// Tell these uses of the server's key from any other, and from each other.
 const SEALING: &[u8] = b"windlass requestState 1 key";
 const SALTING: &[u8] = b"windlass requestState 1 salt";
+
+/// Tells calls of principals from those of nobody in particular.
+const MADE_BY: &[u8] = b"windlass requestState 1 made by";
 
 /// Seals and opens `requestState`. It is made of the key when it is needed, for that is rare.
 pub(super) struct Sealer {
@@ -136,7 +140,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Identifies a call by its method and parameters.
+/// Identifies a call by its method and parameters, and by who makes it if that is known.
 pub(super) struct CallDigest([u8; 32]);
 
 impl CallDigest {
@@ -146,6 +150,16 @@ impl CallDigest {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
+        Self(hash.finalize())
+    }
+
+    /// The same call, made by somebody. It is another one than that of nobody in particular.
+    pub(super) fn made_by(self, principal: Option<Identity>) -> Self {
+        let Some(Identity(principal)) = principal else { return self };
+        let mut hash = Hash::new();
+        hash.update(MADE_BY);
+        hash.update(self.0);
+        hash.update(principal);
         Self(hash.finalize())
     }
 
@@ -192,6 +206,7 @@ impl UsedStates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Principal;
 
     const LATER: Duration = Duration::from_secs(60);
 
@@ -230,6 +245,17 @@ mod tests {
         for length in 0..sealed.len() {
             assert!(sealer.open(&sealed[..length], &call(), LATER).is_none(), "cut off at {length}");
         }
+    }
+
+    #[test]
+    fn only_who_made_the_call_can_go_on_with_it() {
+        let (sealer, alice, bob) = (sealer(), Principal::new("alice"), Principal::new("bob"));
+        let by = |who: &Principal| call().made_by(Some(who.identity()));
+        let sealed = sealer.seal(&by(&alice), &kept("secret"), LATER, RequestKey::of(0, 1)).unwrap();
+        assert!(sealer.open(&sealed, &by(&alice), LATER).is_some());
+        assert!(sealer.open(&sealed, &by(&bob), LATER).is_none());
+        assert!(sealer.open(&sealed, &call(), LATER).is_none());
+        assert!(sealer.open(&seal(&sealer, 1), &by(&alice), LATER).is_none());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use windlass::auth::{Principal, TokenRejected, VerifyReply};
 use windlass::link::http::{HttpServer, HttpServerConfig};
 use windlass::model::{CallToolResult, ElicitFormParams, Implementation, Resource, Tool};
 use windlass::server::{Asking, Registry, Reply, ReplyTo, ServerConfig, ServerEvent};
@@ -22,6 +23,13 @@ pub(crate) struct House {
     /// The notifications that came.
     pub(crate) told: Vec<String>,
     pub(crate) closed: bool,
+    /// Who says whose a token is. If there is nobody, it waits to be told.
+    pub(crate) verifier: Option<fn(&str) -> Result<Principal, TokenRejected>>,
+    pub(crate) verifying: Vec<(VerifyReply, String)>,
+    /// How many tokens were asked about.
+    pub(crate) verified: usize,
+    /// On whose behalf handlers were run.
+    pub(crate) principals: Vec<Option<Principal>>,
     /// What each connection has written so far.
     written: BTreeMap<ConnId, Vec<u8>>,
     pub(crate) gone: Vec<ConnId>,
@@ -65,6 +73,10 @@ impl House {
             cancelled: Vec::new(),
             told: Vec::new(),
             closed: false,
+            verifier: None,
+            verifying: Vec::new(),
+            verified: 0,
+            principals: Vec::new(),
             written: BTreeMap::new(),
             gone: Vec::new(),
             hung_up: BTreeMap::new(),
@@ -131,7 +143,18 @@ impl House {
         loop {
             match self.server.poll() {
                 Output::Event(event) => {
+                    if let ServerEvent::Invoke { invocation, .. } = &event {
+                        self.principals.push(invocation.principal.as_deref().cloned());
+                    }
                     let answer = match event {
+                        ServerEvent::Verify { reply, token } => {
+                            self.verified += 1;
+                            match self.verifier {
+                                Some(verify) => self.server.verified(reply, verify(token.expose()), self.now),
+                                None => self.verifying.push((reply, token.expose().to_owned())),
+                            }
+                            continue;
+                        }
                         ServerEvent::Invoke { reply, handler: "echo", .. } => reply,
                         ServerEvent::Invoke { reply, handler: "ask", invocation } => {
                             let mut asking = Asking::new(&invocation);

@@ -9,5 +9,6 @@ mod lasting;
 mod legacy;
 mod modern;
 mod moving;
+mod protecting;
 mod refusing;
 mod standalone;

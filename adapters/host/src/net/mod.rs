@@ -85,6 +85,8 @@ pub use tls::ServerTls;
 pub use tls::TlsError;
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use tls::TlsOptions;
+#[cfg(feature = "jwt")]
+pub(crate) use tls::{certificates, provider};
 #[cfg(not(feature = "server"))]
 pub(crate) use without_server::HttpListener;
 

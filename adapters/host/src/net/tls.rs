@@ -73,7 +73,7 @@ impl Identity {
     }
 }
 
-fn certificates(pem: &[u8], whose: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn certificates(pem: &[u8], whose: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let found = found.map_err(|error| TlsError::new(format!("{whose} is not PEM: {error}")))?;
     if found.is_empty() {
@@ -82,7 +82,7 @@ fn certificates(pem: &[u8], whose: &str) -> Result<Vec<CertificateDer<'static>>,
     Ok(found)
 }
 
-pub(super) fn provider() -> Arc<CryptoProvider> {
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
     PROVIDER.get_or_init(|| Arc::new(rustls::crypto::ring::default_provider())).clone()
 }

@@ -16,6 +16,8 @@ use crate::machine::ConnId;
 use crate::machine::{Machine, Output, Sealed};
 use crate::model::LoggingMessageParams;
 use crate::rpc::RequestKey;
+#[cfg(feature = "auth")]
+use crate::server::{Principal, TokenRejected, VerifyReply};
 use crate::server::{Registry, Reply, ReplyTo, ServerEvent};
 use crate::time::Instant;
 
@@ -64,6 +66,14 @@ impl<T, H: Clone> AnyServer<T, H> {
     /// A handler is done.
     pub fn respond(&mut self, reply: ReplyTo, outcome: Result<Reply, RpcError>, now: Instant) {
         either!(self, server => server.respond(reply, outcome, now))
+    }
+
+    /// The program has found out whose a token is: see [`HttpServer::verified`]. Nobody shows one on a stream.
+    #[cfg(feature = "auth")]
+    pub fn verified(&mut self, reply: VerifyReply, outcome: Result<Principal, TokenRejected>, now: Instant) {
+        if let Self::Http(server) = self {
+            server.verified(reply, outcome, now);
+        }
     }
 
     /// Reports progress on a request, if its client wants it and it goes forward.

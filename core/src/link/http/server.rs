@@ -1,9 +1,11 @@
 //! The server's end of HTTP: one endpoint, many connections, both eras side by side.
 //!
-//! `admission` judges a request by its head; `posts` by its message; `connections` has the connections and the streams on them;
+//! `admission` judges a request by its head, `authorization` by its token, `posts` by its message; `connections` has the connections and the streams on them;
 //! `sessions` the roles that answer, and where their messages go.
 
 mod admission;
+#[cfg(feature = "auth")]
+mod authorization;
 mod config;
 mod connection;
 mod connections;
@@ -12,6 +14,10 @@ mod mirrored;
 mod posts;
 mod sessions;
 mod streams;
+#[cfg(not(feature = "auth"))]
+mod without_auth;
+#[cfg(not(feature = "auth"))]
+use without_auth as authorization;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -19,6 +25,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
+use authorization::Tokens;
 pub use config::HttpServerConfig;
 use connections::Connections;
 use sessions::{STATELESS, Sessions};
@@ -70,6 +77,7 @@ pub struct HttpServer<T, H> {
     entropy: Entropy,
     connections: Connections,
     sessions: Sessions<T, H>,
+    tokens: Tokens,
     events: Events<T, H>,
     /// What the last event borrows.
     params: Option<Json>,
@@ -103,6 +111,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             sessions: Sessions::new(offer.clone(), http.connections),
             connections: Connections::new(http, &limits),
             offer,
+            tokens: Tokens::default(),
             renewed: false,
             entropy,
             events: VecDeque::new(),
@@ -231,7 +240,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Whether nothing is open: no request, no event. Connections may be.
     pub fn is_idle(&self) -> bool {
-        self.sessions.is_idle() && self.events.is_empty() && self.connections.is_idle()
+        self.sessions.is_idle() && self.events.is_empty() && self.connections.is_idle() && self.tokens.is_idle()
     }
 
     /// Does something with each role.
@@ -296,6 +305,8 @@ impl<T, H: Clone> HttpServer<T, H> {
             self.end_session(index, reason.clone());
         }
         self.closed = Some(reason);
+        // Nobody is there any more whom an answer would help.
+        self.tokens = Tokens::default();
         self.connections.finish_all();
     }
 }
@@ -347,6 +358,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.connections.handle_timeout(now);
+        self.end_overdue_verifications();
         while let Some(index) = self.sessions.due(now) {
             let Some(session) = self.sessions.legacy(index) else { continue };
             if session.is_used(&self.connections) {
@@ -409,6 +421,7 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
             return Output::Event(ServerEvent::Closed(reason));
         }
         let own = earliest(self.connections.deadline(), self.sessions.deadline());
+        let own = earliest(own, self.tokens.deadline());
         Output::Idle { deadline: earliest(own, self.drain_until.filter(|_| !self.reported_closed)) }
     }
 }

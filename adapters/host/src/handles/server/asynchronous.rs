@@ -222,7 +222,7 @@ impl<R: Runtime> Turned for DrivenServer<R> {
     }
 
     fn perform(&self, action: ServerAction) {
-        let Some(Job { reply, handler, invocation, cancellation }) = action.perform() else { return };
+        let Some(Job { reply, handler, invocation, cancellation }) = action.perform(&self.core) else { return };
         let core = self.core.clone();
         let context = Context::new(invocation, cancellation, core.clone());
         let responding = Responding::new(core, reply);

@@ -13,7 +13,7 @@ use windlass::model::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, LoggingLevel,
     LoggingMessageParams, Meta, Notice, TraceContext,
 };
-use windlass::server::{Asking, Caller, HandlerError, Invocation, Invoked, Reply};
+use windlass::server::{Asking, Caller, HandlerError, Invocation, Invoked, Principal, Reply};
 use windlass::{Json, RequestKey, RpcError, SendError};
 
 use crate::wait::thread_waker::of_this_thread;
@@ -141,6 +141,11 @@ impl Context {
     /// Who asks.
     pub fn caller(&self) -> &Caller {
         &self.0.invocation.caller
+    }
+
+    /// On whose behalf, where the server is protected; nobody's in particular elsewhere, and on streams of their own.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.invocation.principal.as_deref()
     }
 
     /// What the request's `_meta` says beside the protocol: keys of the client's own, or of an extension.

@@ -40,6 +40,20 @@ macro_rules! server_settings {
             self
         }
 
+        /// Only those may call, over HTTP, who have a token for it; whose one is, and whether it is good, the verifier says. It
+        /// may be a function. It is run on threads of its own, several at a time, and may wait, but not for long. Handlers
+        /// know who asks by [`Context::principal`].
+        #[cfg(feature = "auth")]
+        #[must_use]
+        pub fn protect(
+            mut self,
+            resource: windlass::auth::ProtectedResource,
+            verifier: impl $crate::auth::Verifier + 'static,
+        ) -> Self {
+            self.settings.protection = Some((resource, std::sync::Arc::new(verifier)));
+            self
+        }
+
         /// Declares that the server has an extension, with its settings, to clients of 2025-11-25 and later. What belongs to
         /// it is served by [`method`](Self::method).
         ///

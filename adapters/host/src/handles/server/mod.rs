@@ -9,6 +9,7 @@
 //! | `sync` | the handle for threads |
 //! | `worker_pool` | its threads: one reads and runs what is quick |
 //! | `run_times` | which handlers are quick |
+//! | `verifying` | whose tokens are, where a server is protected |
 //! | `serve_error` | why a server stopped |
 
 pub(crate) mod asynchronous;
@@ -18,6 +19,8 @@ mod handler;
 mod run_times;
 pub(crate) mod serve_error;
 pub(crate) mod sync;
+#[cfg(feature = "auth")]
+mod verifying;
 mod worker_pool;
 
 use std::collections::BTreeMap;
@@ -26,6 +29,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, MutexGuard};
 
 use serde::Serialize;
+#[cfg(feature = "auth")]
+use windlass::auth::ProtectedResource;
 use windlass::link::AnyServer;
 #[cfg(feature = "http")]
 use windlass::link::http::{HttpServer, HttpServerConfig};
@@ -36,6 +41,8 @@ use windlass::server::{CallId, CallOptions, Invocation, Registry, Reply, ReplyTo
 use windlass::{ConnId, Instant};
 use windlass::{RequestKey, SendError};
 
+#[cfg(feature = "auth")]
+use crate::auth::Verifier;
 #[cfg(feature = "http")]
 use crate::drive::Reading;
 use crate::drive::endpoint::Endpoint;
@@ -45,6 +52,8 @@ use crate::handles::call_back;
 use crate::handles::completion::Token;
 use crate::handles::server::context::{Cancellation, Link};
 use crate::handles::server::handler::Handler;
+#[cfg(feature = "auth")]
+use crate::handles::server::verifying::{Verification, Verifying};
 #[cfg(feature = "http")]
 use crate::wait::Shutdown;
 use crate::wait::{Closure, Lock, WaitClosed};
@@ -62,6 +71,9 @@ pub(crate) struct ServerSettings {
     /// How to behave towards clients over HTTP, if that was set.
     #[cfg(feature = "http")]
     pub(crate) http: Option<HttpServerConfig>,
+    /// Who may call at all, and who says who calls.
+    #[cfg(feature = "auth")]
+    pub(crate) protection: Option<(ProtectedResource, Arc<dyn Verifier>)>,
     pub(crate) on_notification: Option<NotificationHandler>,
 }
 
@@ -75,6 +87,8 @@ impl ServerSettings {
             registry: Registry::new(),
             #[cfg(feature = "http")]
             http: None,
+            #[cfg(feature = "auth")]
+            protection: None,
             on_notification: None,
         }
     }
@@ -82,7 +96,13 @@ impl ServerSettings {
     /// How to behave towards clients over HTTP: on the loopback interface, unless it was set, only its names are good.
     #[cfg(feature = "http")]
     pub(crate) fn clients_of(&self, listener: &crate::net::HttpListener) -> Clients {
-        Clients::OverHttp(Box::new(self.http.clone().unwrap_or_else(|| listener.suitable_config())))
+        #[cfg_attr(not(feature = "auth"), expect(unused_mut))]
+        let mut http = self.http.clone().unwrap_or_else(|| listener.suitable_config());
+        #[cfg(feature = "auth")]
+        if let Some((resource, _)) = &self.protection {
+            http.authorization = Some(resource.clone());
+        }
+        Clients::OverHttp(Box::new(http))
     }
 }
 
@@ -99,6 +119,9 @@ pub(crate) enum Clients {
 pub(crate) enum ServerAction {
     /// Run a handler.
     Invoke(Job),
+    /// Find out whose a token is.
+    #[cfg(feature = "auth")]
+    Verify(Verification),
     /// Wake whoever waits for a call of the server's own.
     Finish(Token),
     /// Tell a handler that it is not needed any more.
@@ -116,9 +139,13 @@ pub(crate) struct Notification {
 
 impl ServerAction {
     /// Does it, or gives back what is to be handled.
-    pub(crate) fn perform(self) -> Option<Job> {
+    pub(crate) fn perform(self, core: &Arc<ServerCore>) -> Option<Job> {
+        #[cfg(not(feature = "auth"))]
+        let _ = core;
         match self {
             Self::Invoke(job) => return Some(job),
+            #[cfg(feature = "auth")]
+            Self::Verify(verification) => verification.perform(core),
             Self::Finish(token) => token.finish(),
             Self::Cancel(cancellation) => cancellation.cancel(),
             Self::Notification(notification) => {
@@ -143,6 +170,8 @@ pub(crate) struct ServerCore {
     shared: Lock<Shared<Machine, Self>>,
     running: Lock<BTreeMap<RequestKey, Arc<Cancellation>>>,
     closure: Closure,
+    #[cfg(feature = "auth")]
+    verifying: Verifying,
     /// Makes the driver look again.
     wake: Arc<dyn Fn() + Send + Sync>,
     on_notification: Option<NotificationHandler>,
@@ -155,6 +184,8 @@ impl ServerCore {
         write_policy: WritePolicy,
         wake: Arc<dyn Fn() + Send + Sync>,
     ) -> std::io::Result<Arc<Self>> {
+        #[cfg(feature = "auth")]
+        let verifying = Verifying::new(settings.protection.map(|(_, verifier)| verifier));
         let ServerSettings { mut config, registry, on_notification, .. } = settings;
         let (clock, seed) = (Clock::new(), seed()?);
         config.unix_time_at_origin = clock.unix_time_at_origin();
@@ -171,7 +202,15 @@ impl ServerCore {
         };
         let shared = Shared::new(hub, write_policy);
         let (running, closure) = (Lock::default(), Closure::default());
-        Ok(Arc::new(Self { shared, running, closure, wake, on_notification }))
+        Ok(Arc::new(Self {
+            shared,
+            running,
+            closure,
+            #[cfg(feature = "auth")]
+            verifying,
+            wake,
+            on_notification,
+        }))
     }
 
     /// Gives a handler's outcome to the machine.
@@ -243,7 +282,7 @@ impl Driven for ServerCore {
         shared.hub.machine.abandon(why.clone(), now);
         shared.abandon(&why, self, &mut actions);
         drop(shared);
-        actions.into_iter().for_each(|action| drop(action.perform()));
+        actions.into_iter().for_each(|action| drop(action.perform(self)));
     }
 }
 
@@ -257,6 +296,8 @@ impl Program<Machine> for ServerCore {
                 self.running.lock().insert(reply.key(), cancellation.clone());
                 actions.push(ServerAction::Invoke(Job { reply, handler, invocation, cancellation }));
             }
+            #[cfg(feature = "auth")]
+            ServerEvent::Verify { reply, token } => actions.push(ServerAction::Verify(Verification { reply, token })),
             ServerEvent::Cancelled(key) => {
                 if let Some(cancellation) = self.running.lock().remove(&key) {
                     actions.push(ServerAction::Cancel(cancellation));

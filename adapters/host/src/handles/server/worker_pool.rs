@@ -193,7 +193,7 @@ impl<D: Drive> WorkerPool<D> {
         loop {
             let interest = self.post.driven.turn(&mut actions);
             let acted = !actions.is_empty();
-            for job in actions.drain(..).filter_map(ServerAction::perform) {
+            for job in actions.drain(..).filter_map(|action: ServerAction| action.perform(&self.post.driven)) {
                 self.roster.lock().jobs.push_back(job);
             }
             if interest.finished {

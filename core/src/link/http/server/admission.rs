@@ -1,12 +1,15 @@
 //! What is checked about a request before anybody looks at its message.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 
+use super::authorization::{is_for_metadata, shown};
 use super::config::HttpServerConfig;
 use crate::codec::http1::{Framing, RequestHead};
 use crate::jsonrpc::{RpcError, code};
 use crate::model::{Era, ProtocolVersion};
+use crate::secret::Secret;
 
 /// A request that is answered without asking the server.
 #[derive(Debug, PartialEq)]
@@ -14,11 +17,18 @@ pub(super) struct Refusal {
     pub(super) status: u16,
     pub(super) code: i64,
     pub(super) detail: Cow<'static, str>,
+    /// What else is said: what would be allowed, or what is wanted first.
+    pub(super) header: Option<Box<(&'static str, Cow<'static, str>)>>,
 }
 
 impl Refusal {
     pub(super) fn new(status: u16, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, code: code::INVALID_REQUEST, detail: detail.into() }
+        Self { status, code: code::INVALID_REQUEST, detail: detail.into(), header: None }
+    }
+
+    #[cfg(feature = "auth")]
+    pub(super) fn with_header(self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        Self { header: Some(Box::new((name, value.into()))), ..self }
     }
 
     pub(super) fn error(&self) -> RpcError {
@@ -32,6 +42,15 @@ pub(super) enum Verb {
     Post,
     Get,
     Delete,
+    /// What a protected server says of itself, to anybody.
+    Metadata,
+}
+
+/// What is wanted, and the token that is shown for it.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) verb: Verb,
+    pub(super) token: Option<Secret>,
 }
 
 /// Which era a request's headers are of, as far as they tell.
@@ -42,12 +61,15 @@ pub(super) enum VersionHeader {
     Unknown,
 }
 
-/// Decides by the head alone. The order is: who asks from where, for what, how.
-pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: usize) -> Result<Verb, Refusal> {
+/// Decides by the head alone. The order is: who asks from where, for what, with which token, how.
+pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: usize) -> Result<Admitted, Refusal> {
     check_host(head, config)?;
-    check_origin(head, config)?;
     let (_, path) = split_target(&head.target);
     let path = path.split(['?', '#']).next().unwrap_or_default();
+    if is_for_metadata(head, path, config)? {
+        return Ok(Admitted { verb: Verb::Metadata, token: None });
+    }
+    check_origin(head, config)?;
     if path != config.path {
         return Err(Refusal::new(404, alloc::format!("there is nothing here; the endpoint is {}", config.path)));
     }
@@ -57,6 +79,7 @@ pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: u
         "DELETE" => Verb::Delete,
         _ => return Err(Refusal::new(405, "the endpoint takes POST, GET and DELETE")),
     };
+    let token = shown(head, config)?;
     if matches!(head.framing, Framing::Length(length) if length > most_bytes as u64) {
         return Err(Refusal::new(413, alloc::format!("a message may have {most_bytes} bytes")));
     }
@@ -74,7 +97,7 @@ pub(super) fn admit(head: &RequestHead, config: &HttpServerConfig, most_bytes: u
             Err(Refusal::new(406, "the client must accept both application/json and text/event-stream"))
         }
         Verb::Get if !events => Err(Refusal::new(406, "the client must accept text/event-stream")),
-        verb => Ok(verb),
+        verb => Ok(Admitted { verb, token }),
     }
 }
 
@@ -133,6 +156,7 @@ pub(super) fn version_header(head: &RequestHead) -> Result<VersionHeader, Refusa
             status: 400,
             code: code::HEADER_MISMATCH,
             detail: "MCP-Protocol-Version is there twice".into(),
+            header: None,
         }),
     }
 }

@@ -4,6 +4,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+#[cfg(feature = "auth")]
+use crate::auth::ProtectedResource;
 use crate::codec::http1;
 
 /// How a server behaves towards the clients that reach it over HTTP.
@@ -25,6 +27,9 @@ pub struct HttpServerConfig {
     /// The origins whose pages may call the server, as browsers write them; requests without `Origin` are not from
     /// pages. `None` for those on the allowed hosts; if all hosts are allowed, that is for none.
     pub allowed_origins: Option<Vec<String>>,
+    /// Who may call at all, if not everybody: those who have a token for it.
+    #[cfg(feature = "auth")]
+    pub authorization: Option<ProtectedResource>,
     /// Whether answers are JSON as long as nothing else has to be said first. Otherwise they are always streams.
     pub json_answers: bool,
     /// After this long without an answer a stream is begun, so that heartbeats keep proxies from giving up.
@@ -86,6 +91,8 @@ impl HttpServerConfig {
             path: "/mcp".into(),
             allowed_hosts: None,
             allowed_origins: None,
+            #[cfg(feature = "auth")]
+            authorization: None,
             json_answers: true,
             stream_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(15),

@@ -1,11 +1,12 @@
 //! One connection of a client: requests come in one after the other, answers go out in the same order.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::admission::{Refusal, Verb, admit};
+use super::admission::{Admitted, Refusal, Verb, admit};
 use super::config::HttpServerConfig;
 use super::memory::SMALL;
 use super::streams::StreamId;
@@ -15,6 +16,8 @@ use crate::codec::http1::{
 };
 use crate::codec::sse;
 use crate::jsonrpc::encode_error;
+use crate::secret::Secret;
+use crate::server::Principal;
 use crate::time::{Instant, earliest};
 
 /// A client that has stopped sending may be gone, or wait for its answers. Whether it is gone shows when something is
@@ -76,6 +79,7 @@ pub(super) struct Connection {
 }
 
 /// Where a connection is in an exchange.
+#[cfg_attr(not(feature = "auth"), expect(dead_code, reason = "nobody shows a token that would be verified"))]
 enum ConnectionState {
     /// The first request has to come: nothing is known of the client but that it has connected.
     Fresh,
@@ -83,9 +87,12 @@ enum ConnectionState {
     Waiting,
     /// A part of a head is there.
     Head,
+    /// Whose token came with the head is being found out. Nothing of the body is looked at before.
+    Verifying { head: Box<RequestHead>, verb: Verb },
     Body {
         head: Box<RequestHead>,
         verb: Verb,
+        principal: Option<Arc<Principal>>,
         body: Vec<u8>,
         /// How much memory the body has been promised in all, and may not have taken yet.
         promised: usize,
@@ -101,8 +108,11 @@ pub(super) enum Arrival {
     Request {
         head: Box<RequestHead>,
         verb: Verb,
+        principal: Option<Arc<Principal>>,
         body: Vec<u8>,
     },
+    /// A head shows a token. What follows it waits until it is known whose it is.
+    Shown(Secret),
     /// The connection cannot go on after this.
     Refused(Refusal),
 }
@@ -209,7 +219,7 @@ impl Connection {
     pub(super) fn waits_since(&self) -> Option<Instant> {
         match (self.stuck_since, &self.state) {
             (Some(since), _) => Some(since.max(self.moved)),
-            (None, ConnectionState::Answering { .. }) => None,
+            (None, ConnectionState::Answering { .. } | ConnectionState::Verifying { .. }) => None,
             (None, _) => Some(self.moved),
         }
     }
@@ -303,18 +313,14 @@ impl Connection {
                     self.keep_alive = head.keep_alive();
                     self.http10 = head.version == Version::Http10;
                     self.head_only = head.method == "HEAD";
-                    let verb = match admit(&head, config, most_bytes) {
-                        Ok(verb) => verb,
+                    match admit(&head, config, most_bytes) {
+                        Ok(Admitted { verb, token: None }) => self.expect_body(Box::new(head), verb, None, now),
+                        Ok(Admitted { verb, token: Some(token) }) => {
+                            self.enter(ConnectionState::Verifying { head: Box::new(head), verb }, now);
+                            return Some(Arrival::Shown(token));
+                        }
                         Err(refusal) => return Some(self.refuse(refusal)),
-                    };
-                    if head.expects_continue() {
-                        let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
-                        self.stuck_since.get_or_insert(now);
                     }
-                    self.enter(
-                        ConnectionState::Body { head: Box::new(head), verb, body: Vec::new(), promised: 0 },
-                        now,
-                    );
                 }
                 Some(Frame::Body(part)) => {
                     let ConnectionState::Body { head, body, promised, .. } = &mut self.state else { continue };
@@ -335,17 +341,40 @@ impl Connection {
                     self.inbox.trim(&mut self.cursor);
                     self.keep_alive &= self.decoder.keep_alive();
                     let answering = ConnectionState::Answering { stream: None, events: false };
-                    if let ConnectionState::Body { head, verb, body, .. } =
+                    if let ConnectionState::Body { head, verb, principal, body, .. } =
                         core::mem::replace(&mut self.state, answering)
                     {
                         self.since = now;
                         self.in_flight = body.len();
-                        return Some(Arrival::Request { head, verb, body });
+                        return Some(Arrival::Request { head, verb, principal, body });
                     }
                 }
             }
         }
         None
+    }
+
+    fn expect_body(&mut self, head: Box<RequestHead>, verb: Verb, principal: Option<Arc<Principal>>, now: Instant) {
+        if head.expects_continue() {
+            let _ = write_response(self.outbox.tail(), 100, [], Framing::Empty);
+            self.stuck_since.get_or_insert(now);
+        }
+        self.enter(ConnectionState::Body { head, verb, principal, body: Vec::new(), promised: 0 }, now);
+    }
+
+    /// It is known whose token was shown.
+    #[cfg(feature = "auth")]
+    pub(super) fn admit(&mut self, principal: Arc<Principal>, now: Instant) {
+        // While nothing is looked at, nothing else can have taken the place of what waits.
+        match core::mem::replace(&mut self.state, ConnectionState::Closing) {
+            ConnectionState::Verifying { head, verb } => self.expect_body(head, verb, Some(principal), now),
+            other => self.state = other,
+        }
+    }
+
+    #[cfg(feature = "auth")]
+    pub(super) fn is_verifying(&self) -> bool {
+        matches!(self.state, ConnectionState::Verifying { .. })
     }
 
     fn refuse(&mut self, refusal: Refusal) -> Arrival {
@@ -389,8 +418,9 @@ impl Connection {
         let mut body = Vec::new();
         let written = encode_error(&mut body, None, false, &refusal.error());
         debug_assert!(written.is_ok(), "an error object always serialises");
-        let allow = [("Allow", "POST, GET, DELETE")];
-        self.answer(refusal.status, if refusal.status == 405 { &allow } else { &[] }, Some(&body), now);
+        let own = refusal.header.as_deref().map(|(name, value)| (*name, &**value));
+        let usual = || (refusal.status == 405).then_some(("Allow", "POST, GET, DELETE"));
+        self.answer(refusal.status, own.or_else(usual).as_slice(), Some(&body), now);
     }
 
     /// Begins a stream of events.
@@ -468,6 +498,8 @@ impl Connection {
     pub(super) fn heard_out(&mut self, now: Instant) {
         match self.state {
             ConnectionState::Answering { .. } if self.probing.is_some() => {}
+            // What it has sent is looked at when it is known who it is.
+            ConnectionState::Verifying { .. } => {}
             ConnectionState::Answering { .. } => {
                 self.probing = Some(FIRST_PROBE);
                 self.since = now;
@@ -491,7 +523,10 @@ impl Connection {
             ConnectionState::Waiting => Some(config.keep_alive),
             ConnectionState::Fresh | ConnectionState::Head => Some(config.head_timeout),
             ConnectionState::Body { .. } => Some(config.body_timeout),
-            ConnectionState::Answering { stream: None, .. } | ConnectionState::Closing => None,
+            // A verification has a deadline of its own, whoever waits for it.
+            ConnectionState::Verifying { .. }
+            | ConnectionState::Answering { stream: None, .. }
+            | ConnectionState::Closing => None,
             ConnectionState::Answering { events, .. } => {
                 let usual = if events { config.heartbeat } else { config.stream_after };
                 Some(self.probing.map_or(usual, |pace| pace.min(usual)))
@@ -525,7 +560,9 @@ impl Connection {
                 self.probing = self.probing.map(|pace| pace.saturating_mul(2).min(config.heartbeat));
                 Overdue::Heartbeat(*stream)
             }
-            ConnectionState::Answering { stream: None, .. } | ConnectionState::Closing => Overdue::Nothing,
+            ConnectionState::Verifying { .. }
+            | ConnectionState::Answering { stream: None, .. }
+            | ConnectionState::Closing => Overdue::Nothing,
         }
     }
 }

@@ -8,6 +8,8 @@ pub(super) use eviction::eviction_candidates;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+#[cfg(feature = "auth")]
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
@@ -19,6 +21,8 @@ use super::streams::{ResponseStream, StreamId};
 use crate::limits::Limits;
 use crate::machine::ConnId;
 use crate::rpc::RequestKey;
+#[cfg(feature = "auth")]
+use crate::server::Principal;
 use crate::time::{Instant, earliest};
 
 pub(super) struct Connections {
@@ -238,6 +242,23 @@ impl Connections {
 
     pub(super) fn refuse(&mut self, conn: ConnId, refusal: &Refusal, now: Instant) {
         self.with(conn, |connection| connection.answer_refusal(refusal, now));
+    }
+
+    /// It is known who asks: the rest of the request is read.
+    #[cfg(feature = "auth")]
+    pub(super) fn admit(&mut self, conn: ConnId, principal: Arc<Principal>, now: Instant) {
+        self.with(conn, |connection| connection.admit(principal, now));
+        self.ready.push_back(conn);
+    }
+
+    /// Refuses a request that waits for its token to be verified. Nothing of its body was looked at.
+    #[cfg(feature = "auth")]
+    pub(super) fn turn_away(&mut self, conn: ConnId, refusal: &Refusal, now: Instant) {
+        self.with(conn, |connection| {
+            if connection.is_verifying() {
+                connection.turn_away(refusal, now);
+            }
+        });
     }
 
     fn arm(&mut self, conn: ConnId) {

@@ -1,6 +1,7 @@
 //! What a request wants, by its message and its session.
 
 use alloc::string::ToString;
+use alloc::sync::Arc;
 
 use super::admission::{Refusal, Verb, VersionHeader, version_header};
 use super::connection::Arrival;
@@ -11,26 +12,41 @@ use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
 use crate::rpc::LinkedRole;
-use crate::server::{Params, Server, ServerEvent};
+use crate::server::{Params, Principal, Server, ServerEvent};
+
+/// Who sent a request, and what its head says.
+#[derive(Clone, Copy)]
+struct Asker<'a> {
+    conn: ConnId,
+    head: &'a RequestHead,
+    principal: Option<&'a Arc<Principal>>,
+}
 
 impl<T, H: Clone> HttpServer<T, H> {
     pub(super) fn arrived(&mut self, conn: ConnId, arrival: Arrival) {
         let outcome = match arrival {
             Arrival::Refused(refusal) => Err(refusal),
+            Arrival::Shown(token) => return self.show(conn, token),
             Arrival::Request { .. } if self.connections.is_draining() => {
                 Err(Refusal::new(503, "the server is shutting down"))
             }
-            Arrival::Request { head, verb: Verb::Post, body } => self.post(conn, &head, &body),
-            Arrival::Request { head, verb: Verb::Get, .. } => self.get(conn, &head),
-            Arrival::Request { head, verb: Verb::Delete, .. } => self.delete(conn, &head),
+            Arrival::Request { head, verb, principal, body } => {
+                let asker = Asker { conn, head: &head, principal: principal.as_ref() };
+                match verb {
+                    Verb::Post => self.post(asker, &body),
+                    Verb::Get => self.get(asker),
+                    Verb::Delete => self.delete(asker),
+                    Verb::Metadata => return self.tell_metadata(conn),
+                }
+            }
         };
         if let Err(refusal) = outcome {
             self.connections.refuse(conn, &refusal, self.now);
         }
     }
 
-    fn post(&mut self, conn: ConnId, head: &RequestHead, body: &[u8]) -> Result<(), Refusal> {
-        let version = version_header(head)?;
+    fn post(&mut self, asker: Asker<'_>, body: &[u8]) -> Result<(), Refusal> {
+        let version = version_header(asker.head)?;
         let parsed = parse(body, &self.offer.config.limits);
         if let (Ok(Parsed::Message(message)), Some(stateless)) = (&parsed, self.sessions.role(STATELESS)) {
             // Which session it belongs to is not known yet, and does not matter to whoever watches.
@@ -40,19 +56,20 @@ impl<T, H: Clone> HttpServer<T, H> {
             Ok(Parsed::Message(Message::Request { params, .. } | Message::Notification { params, .. })) => *params,
             _ => None,
         });
+        self.check_scopes(asker.principal, parsed.as_ref().ok().map(|parsed| (parsed, params.as_ref().ok())))?;
         match version.is_modern() || states_version(&params) {
-            true => self.post_modern(conn, head, parsed, params),
-            false => self.post_legacy(conn, head, version, parsed, params),
+            true => self.post_modern(asker, parsed, params),
+            false => self.post_legacy(asker, version, parsed, params),
         }
     }
 
     fn post_modern(
         &mut self,
-        conn: ConnId,
-        head: &RequestHead,
+        asker: Asker<'_>,
         parsed: Result<Parsed<'_>, Malformed>,
         params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
+        let conn = asker.conn;
         let message = match parsed {
             Ok(Parsed::Message(message)) => message,
             Ok(Parsed::Batch(_)) => {
@@ -71,11 +88,14 @@ impl<T, H: Clone> HttpServer<T, H> {
                 let stream = self.connections.open_stream(conn, STATELESS, None);
                 let path = ReplyPath { conn, stream: Some(stream) };
                 let tool = |name: &str| self.offer.registry.tool(name);
-                match params.as_ref().map_or(Ok(()), |params| mirrored::check(&head.headers, method, params, tool)) {
+                match params
+                    .as_ref()
+                    .map_or(Ok(()), |params| mirrored::check(&asker.head.headers, method, params, tool))
+                {
                     Err(error) => {
                         self.with_role(STATELESS, Some(path), |server, _| server.refuse(id, &error));
                     }
-                    Ok(()) => self.request(STATELESS, id, method, params, path),
+                    Ok(()) => self.request(STATELESS, id, method, params, asker.principal, path),
                 }
                 Ok(())
             }
@@ -84,19 +104,19 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     fn post_legacy(
         &mut self,
-        conn: ConnId,
-        head: &RequestHead,
+        asker: Asker<'_>,
         version: VersionHeader,
         parsed: Result<Parsed<'_>, Malformed>,
         params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
+        let conn = asker.conn;
         let initializes =
             matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
-        let index = match (self.session_of(head)?, initializes) {
+        let index = match (self.session_of(asker)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
             (Some(index), false) => index,
             (None, true) if version == VersionHeader::Unknown => return Err(unknown_version()),
-            (None, true) => return self.initialize(conn, parsed, params),
+            (None, true) => return self.initialize(asker, parsed, params),
             (None, false) => {
                 return Err(match parsed {
                     Err(malformed) => unreadable(&malformed),
@@ -110,7 +130,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             Ok(Parsed::Message(Message::Request { id, method, .. })) => {
                 let version = self.sessions.version(index);
                 let stream = self.connections.open_stream(conn, index, version);
-                self.request(index, &id, &method, params, ReplyPath { conn, stream: Some(stream) });
+                self.request(index, &id, &method, params, asker.principal, ReplyPath { conn, stream: Some(stream) });
                 Ok(())
             }
             Ok(Parsed::Message(message)) => {
@@ -119,7 +139,7 @@ impl<T, H: Clone> HttpServer<T, H> {
                 Ok(())
             }
             Ok(Parsed::Batch(entries)) if batches => {
-                self.batch(conn, index, &entries);
+                self.batch(asker, index, &entries);
                 Ok(())
             }
             Ok(Parsed::Batch(_)) => self.malformed(conn, index, Malformed::new(MalformedKind::BatchNotAllowed, "")),
@@ -129,7 +149,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     fn initialize(
         &mut self,
-        conn: ConnId,
+        asker: Asker<'_>,
         parsed: Result<Parsed<'_>, Malformed>,
         params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
@@ -137,13 +157,15 @@ impl<T, H: Clone> HttpServer<T, H> {
         if !self.has_place_for_session() {
             return Err(Refusal::new(503, "there are too many sessions, and all are in use; try again later"));
         }
+        let Asker { conn, principal, .. } = asker;
         let client = self.connections.client_of(conn);
-        let index = self.sessions.begin(self.offer.clone(), client, &mut self.entropy, self.now);
+        let identity = principal.map(|principal| principal.identity());
+        let index = self.sessions.begin(self.offer.clone(), client, identity, &mut self.entropy, self.now);
         let stream = self.connections.open_stream(conn, index, None);
         if let Some(session) = self.sessions.legacy(index) {
             self.connections.announce(stream, &session.id);
         }
-        self.request(index, &id, &method, params, ReplyPath { conn, stream: Some(stream) });
+        self.request(index, &id, &method, params, principal, ReplyPath { conn, stream: Some(stream) });
         if self.sessions.version(index).is_none() {
             self.end_session(index, CloseReason::PeerClosed);
         }
@@ -151,10 +173,18 @@ impl<T, H: Clone> HttpServer<T, H> {
     }
 
     /// Lets a role handle a request whose answer has a stream.
-    fn request(&mut self, index: u32, id: &Id, method: &str, params: Result<Params<'_>, Fault>, path: ReplyPath) {
+    fn request(
+        &mut self,
+        index: u32,
+        id: &Id,
+        method: &str,
+        params: Result<Params<'_>, Fault>,
+        principal: Option<&Arc<Principal>>,
+        path: ReplyPath,
+    ) {
         let now = self.now;
         self.with_role(index, Some(path), |server, connections| {
-            let key = server.request(id, method, params, now);
+            let key = server.request(id, method, params, principal, now);
             if let Some((stream, key)) = path.stream.zip(key) {
                 connections.expect(stream, key);
             }
@@ -170,7 +200,8 @@ impl<T, H: Clone> HttpServer<T, H> {
         }
     }
 
-    fn batch(&mut self, conn: ConnId, index: u32, entries: &[JsonText<'_>]) {
+    fn batch(&mut self, asker: Asker<'_>, index: u32, entries: &[JsonText<'_>]) {
+        let Asker { conn, principal, .. } = asker;
         let asks = |entry: &JsonText<'_>| matches!(parse_entry(*entry), Ok(Message::Request { .. }) | Err(_));
         let stream = entries.iter().any(asks).then(|| {
             let version = self.sessions.version(index);
@@ -180,7 +211,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         for entry in entries {
             match parse_entry(*entry) {
                 Ok(Message::Request { id, method, params }) => {
-                    self.request(index, &id, &method, Params::read(params), path);
+                    self.request(index, &id, &method, Params::read(params), principal, path);
                 }
                 Ok(message) => self.handle(index, message, path),
                 Err(malformed) => {
@@ -206,14 +237,16 @@ impl<T, H: Clone> HttpServer<T, H> {
         if answered { Ok(()) } else { Err(refusal) }
     }
 
-    fn get(&mut self, conn: ConnId, head: &RequestHead) -> Result<(), Refusal> {
-        let version = version_header(head)?;
+    fn get(&mut self, asker: Asker<'_>) -> Result<(), Refusal> {
+        self.check_scopes(asker.principal, None)?;
+        let version = version_header(asker.head)?;
         if version.is_modern() {
             return Err(Refusal::new(405, "this protocol version has no GET; use subscriptions/listen"));
         }
-        let index = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        let index = self.session_of(asker)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
         self.check_version(index, version)?;
-        if let Some(event) = head.headers.get("last-event-id") {
+        let conn = asker.conn;
+        if let Some(event) = asker.head.headers.get("last-event-id") {
             return self.connections.resume(conn, index, event, self.now);
         }
         if let Some(stream) = self.sessions.standalone(index, &mut self.connections) {
@@ -222,26 +255,27 @@ impl<T, H: Clone> HttpServer<T, H> {
         Ok(())
     }
 
-    fn delete(&mut self, conn: ConnId, head: &RequestHead) -> Result<(), Refusal> {
-        let version = version_header(head)?;
+    fn delete(&mut self, asker: Asker<'_>) -> Result<(), Refusal> {
+        self.check_scopes(asker.principal, None)?;
+        let version = version_header(asker.head)?;
         if version.is_modern() {
             return Err(Refusal::new(405, "this protocol version has no sessions"));
         }
-        let index = self.session_of(head)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
+        let index = self.session_of(asker)?.ok_or_else(|| Refusal::new(400, "Mcp-Session-Id is missing"))?;
         self.check_version(index, version)?;
         self.end_session(index, CloseReason::PeerClosed);
-        self.connections.answer(conn, 204, &[], None, self.now);
+        self.connections.answer(asker.conn, 204, &[], None, self.now);
         Ok(())
     }
 
     /// The session that a request belongs to, which is alive.
-    fn session_of(&mut self, head: &RequestHead) -> Result<Option<u32>, Refusal> {
-        let id = match head.headers.only("mcp-session-id") {
+    fn session_of(&mut self, asker: Asker<'_>) -> Result<Option<u32>, Refusal> {
+        let id = match asker.head.headers.only("mcp-session-id") {
             Ok(None) => return Ok(None),
             Ok(Some(id)) => id,
             Err(_) => return Err(Refusal::new(400, "Mcp-Session-Id is there twice")),
         };
-        let index = self.sessions.find(id);
+        let index = self.sessions.find(id, asker.principal.map(|principal| principal.identity()));
         let index = index.ok_or_else(|| Refusal::new(404, "there is no such session; send initialize to begin one"))?;
         self.sessions.heard(index, self.now);
         Ok(Some(index))
@@ -270,5 +304,5 @@ fn states_version(params: &Result<Params<'_>, Fault>) -> bool {
 
 fn unreadable(malformed: &Malformed) -> Refusal {
     let error = malformed.answer().unwrap_or_else(|| RpcError::new(code::INVALID_REQUEST, malformed.to_string()));
-    Refusal { status: 400, code: error.code, detail: error.message.into() }
+    Refusal { status: 400, code: error.code, detail: error.message.into(), header: None }
 }

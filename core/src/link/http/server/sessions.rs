@@ -16,7 +16,7 @@ use crate::entropy::Entropy;
 use crate::jsonrpc::code;
 use crate::model::ProtocolVersion;
 use crate::rpc::{LinkedRole, OutgoingKind, RequestKey};
-use crate::server::{Offer, Server, ServerEvent};
+use crate::server::{Identity, Offer, Server, ServerEvent};
 use crate::time::{Instant, earliest};
 
 /// The index of the role that serves the modern era.
@@ -43,6 +43,8 @@ pub(super) struct LegacySession<T, H> {
     /// Whether it has not been heard of since it began the session.
     pub(super) fresh: bool,
     client: Option<IpAddr>,
+    /// Who began it, where the server is protected. Nobody else can have anything to do with it.
+    principal: Option<Box<Identity>>,
     armed: Option<Instant>,
 }
 
@@ -66,6 +68,7 @@ impl<T, H: Clone> Sessions<T, H> {
         &mut self,
         offer: Arc<Offer<H>>,
         client: Option<IpAddr>,
+        principal: Option<Identity>,
         entropy: &mut Entropy,
         now: Instant,
     ) -> u32 {
@@ -82,7 +85,9 @@ impl<T, H: Clone> Sessions<T, H> {
         let id: Box<str> = id.into();
         self.ids.insert(id.clone(), index);
         let server = Server::one_of_many(offer, index, false);
-        let session = LegacySession { server, id, standalone: None, seen: now, fresh: true, client, armed: None };
+        let principal = principal.map(Box::new);
+        let session =
+            LegacySession { server, id, standalone: None, seen: now, fresh: true, client, principal, armed: None };
         self.legacy.insert(index, Box::new(session));
         self.fresh += 1;
         index
@@ -111,8 +116,11 @@ impl<T, H: Clone> Sessions<T, H> {
         eviction_candidates(all, may_go, 1).pop()
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<u32> {
-        self.ids.get(id).copied()
+    /// The session that a client calls so. One of somebody else is none.
+    pub(super) fn find(&self, id: &str, principal: Option<Identity>) -> Option<u32> {
+        let index = self.ids.get(id).copied()?;
+        let session = self.legacy.get(&index)?;
+        (session.principal.as_deref() == principal.as_ref()).then_some(index)
     }
 
     pub(super) fn len(&self) -> usize {

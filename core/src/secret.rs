@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// written as it is where it is serialised, which is for stores alone.
 ///
 /// ```
-/// use windlass::auth::Secret;
+/// use windlass::Secret;
 ///
 /// let token = Secret::new("eyJhbGciOi");
 /// assert_eq!(format!("{token:?}"), "Secret(..)");
