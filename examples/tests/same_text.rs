@@ -17,6 +17,16 @@ fn every_server_has_the_same_text() {
     assert_same_text("server");
 }
 
+#[test]
+fn every_client_that_logs_in_has_the_same_text() {
+    assert_same_text("login");
+}
+
+#[test]
+fn every_server_that_is_protected_has_the_same_text() {
+    assert_same_text("protected");
+}
+
 fn assert_same_text(role: &str) {
     let texts = RUNTIMES.map(|(name, title)| {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bin/{role}_{name}.rs"));
@@ -43,6 +53,8 @@ fn essence(text: &str, name: &str, title: &str) -> String {
         .replace(&format!("windlass_{name}"), "windlass")
         .replace(&format!("client_{name}"), "client")
         .replace(&format!("server_{name}"), "server")
+        .replace(&format!("login_{name}"), "login")
+        .replace(&format!("protected_{name}"), "protected")
         .replace("async move ", "")
         .replace("async ", "")
         .replace(".await", "");

@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 use windlass::auth::Redirected;
 
+#[cfg(unix)]
+use crate::Login;
+use crate::wait::Lock;
+
 /// How long a browser may take to say what it wants. Some open connections that they never use.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 
@@ -22,19 +26,24 @@ const HEAD_BYTES: usize = 32 * 1024;
 /// Several at once do not disturb each other.
 ///
 /// ```no_run
+/// use std::sync::Arc;
 /// use std::time::Duration;
+/// use windlass_host::Login;
 /// use windlass_host::auth::{AuthConfig, Grant, LoopbackRedirect};
 ///
-/// let back = LoopbackRedirect::bind()?;
+/// let back = Arc::new(LoopbackRedirect::bind()?);
 /// let config = AuthConfig::new(Grant::code(back.redirect_uri()));
-/// // … the user is sent to log in …
-/// let redirected = back.wait(Duration::from_secs(300))?;
+/// // This goes into `on_login` of a client's builder.
+/// let on_login = move |login: Login| {
+///     println!("{:?}", login.prompt());
+///     back.finish(login, Duration::from_secs(300));
+/// };
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct LoopbackRedirect {
     port: u16,
-    arrivals: Receiver<Redirected>,
+    arrivals: Lock<Receiver<Redirected>>,
     listener: TcpListener,
 }
 
@@ -53,12 +62,25 @@ impl LoopbackRedirect {
         let (found, arrivals) = channel();
         let accepting = listener.try_clone()?;
         std::thread::Builder::new().name("windlass-redirect".into()).spawn(move || accept(&accepting, &found))?;
-        Ok(Self { port, arrivals, listener })
+        Ok(Self { port, arrivals: Lock::new(arrivals), listener })
     }
 
     /// Where users are to be sent back to.
     pub fn redirect_uri(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
+    }
+
+    /// Waits for the user to come back from this login, on a thread, and goes on with it. If nobody comes in time it is given
+    /// up.
+    #[cfg(unix)]
+    pub fn finish(self: &Arc<Self>, login: Login, at_most: Duration) {
+        let back = self.clone();
+        // Without a thread the login is dropped, and so given up.
+        let _ = std::thread::Builder::new().name("windlass-login".into()).spawn(move || {
+            if let Ok(redirected) = back.wait(at_most) {
+                login.finish(redirected);
+            }
+        });
     }
 
     /// Waits for the user to come back.
@@ -67,7 +89,7 @@ impl LoopbackRedirect {
     ///
     /// When nobody comes in time.
     pub fn wait(&self, at_most: Duration) -> io::Result<Redirected> {
-        self.arrivals.recv_timeout(at_most).map_err(|error| match error {
+        self.arrivals.lock().recv_timeout(at_most).map_err(|error| match error {
             RecvTimeoutError::Timeout => io::Error::new(io::ErrorKind::TimedOut, "nobody logged in in time"),
             RecvTimeoutError::Disconnected => io::Error::other("nobody listens for the user to come back"),
         })
