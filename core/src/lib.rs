@@ -88,7 +88,7 @@ pub use jsonrpc::RpcError;
 pub use limits::Limits;
 pub use machine::{ConnId, HttpTarget, Machine, Output, Target};
 pub use observer::{
-    Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase,
+    Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase, SessionId,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use rpc::{Counters, RequestKey};

@@ -2,11 +2,13 @@
 
 use tracing::{debug, info, trace, warn};
 use windlass::model::{CallTool, GetPrompt, Method, ReadResource};
-use windlass::{Direction, Finished, Observation, Observer, Outcome, Passed};
+use windlass::{Direction, Finished, Observation, Observer, Outcome, Passed, SessionId};
 
 /// Has what happens on a connection told as events of [`tracing`](::tracing), by the names that OpenTelemetry has for MCP
 /// and JSON-RPC. Messages are at the level of traces, requests that are over at that of debugging, connections and what was
-/// negotiated are information, and what goes wrong is a warning. None of them holds contents.
+/// negotiated are information, and what goes wrong is a warning. None of them holds contents, and URIs come without what may be
+/// a secret in them. Requests of a legacy session over HTTP come with its id, `mcp.session.id`, as OpenTelemetry wants it: who
+/// may read the log may know it.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -58,7 +60,7 @@ fn tell_message(passed: &Passed<'_>) {
 }
 
 fn tell_finished(finished: &Finished<'_>) {
-    let Finished { direction, id, method, name, latency, outcome, .. } = finished;
+    let Finished { direction, id, method, name, session, latency, outcome, .. } = finished;
     let named = |wanted: &str| name.filter(|_| *method == wanted);
     let code = if let Outcome::Error(code) = outcome { Some(*code) } else { None };
     debug!(
@@ -69,6 +71,7 @@ fn tell_finished(finished: &Finished<'_>) {
             rpc.jsonrpc.error_code = code,
             mcp.method.name = *method,
             jsonrpc.request.id = ?id,
+            mcp.session.id = session.map(SessionId::as_str),
             gen_ai.tool.name = named(CallTool::NAME),
             gen_ai.prompt.name = named(GetPrompt::NAME),
             mcp.resource.uri = named(ReadResource::NAME),

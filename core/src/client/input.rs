@@ -246,6 +246,7 @@ impl<T> Client<T> {
         };
         if retry.rounds >= self.config.limits.input_rounds {
             let rounds = retry.rounds;
+            self.rpc.limit_hit("input_rounds");
             return Err((user, CallError::TooManyRounds { rounds }));
         }
         retry.rounds += 1;
@@ -260,6 +261,7 @@ impl<T> Client<T> {
             return Err((user, invalid("the server asks for input but does not say for which")));
         }
         if requests.len() > self.config.limits.input_requests {
+            self.rpc.limit_hit("input_requests");
             return Err((user, invalid("the server asks for too many inputs at once")));
         }
         if let Some(error) =

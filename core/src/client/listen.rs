@@ -57,6 +57,7 @@ impl<T> Client<T> {
         match self.admitted(method) {
             Err(why) => Err(Refused::new(why, token)),
             Ok(_) if wanted + self.legacy_listens.len() > self.config.limits.subscriptions => {
+                self.rpc.limit_hit("subscriptions");
                 Err(Refused::new(SendError::Full, token))
             }
             Ok(peer) if peer.version.era() == Era::Modern => {

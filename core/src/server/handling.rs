@@ -209,7 +209,10 @@ impl<T, H: Clone> Server<T, H> {
                 NotUsable::Again => {
                     RpcError::invalid_params("the request state was used already; call anew without it")
                 }
-                NotUsable::TooMany => RpcError::internal("too many calls are between two rounds; try again later"),
+                NotUsable::TooMany => {
+                    self.rpc.limit_hit("used_states");
+                    RpcError::internal("too many calls are between two rounds; try again later")
+                }
             })?;
         }
         let Carried { inputs, state } = opened.carried;

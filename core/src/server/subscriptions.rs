@@ -52,12 +52,17 @@ impl<T, H: Clone> Server<T, H> {
         let subscribed = self.legacy.subscriptions.resource_subscriptions.get_or_insert_default();
         if !subscribed.contains(&params.uri) {
             if subscribed.len() >= self.offer.config.limits.subscriptions {
-                return Err(RpcError::internal("too many subscriptions; end some first"));
+                return Err(self.too_many_subscriptions());
             }
             subscribed.push(params.uri);
         }
         self.answer(key, &EmptyResult::default());
         Ok(())
+    }
+
+    fn too_many_subscriptions(&self) -> RpcError {
+        self.rpc.limit_hit("subscriptions");
+        RpcError::internal("too many subscriptions; end some first")
     }
 
     pub(super) fn unsubscribe(&mut self, key: RequestKey, params: &SubscribeParams) {
@@ -82,7 +87,7 @@ impl<T, H: Clone> Server<T, H> {
         };
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
         if open >= self.offer.config.limits.subscriptions || resources > self.offer.config.limits.subscriptions {
-            return Err(RpcError::internal("too many subscriptions; end some first"));
+            return Err(self.too_many_subscriptions());
         }
         let honoured = params.notifications.honoured_by(&capabilities);
         let Some(request) = self.rpc.request_mut(key) else { return Ok(()) };

@@ -32,7 +32,7 @@ use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
-use crate::observer::Observation;
+use crate::observer::{Observation, Phase};
 use crate::rpc::{LinkedRole, RequestKey};
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
 use crate::time::{Instant, earliest};
@@ -339,8 +339,11 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.connections.wrote(conn, count, now);
     }
 
-    fn conn_failed(&mut self, conn: ConnId, _why: ConnError, now: Instant) {
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
         self.now = now;
+        if self.connections.has(conn) {
+            self.observe(|| Observation::Failed { phase: Phase::Transport, error: &why });
+        }
         self.connections.close(conn);
     }
 

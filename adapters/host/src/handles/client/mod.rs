@@ -283,7 +283,7 @@ impl ClientCore {
     pub(crate) fn pages(&self, options: &CallOptions) -> Pages {
         // Whoever lists is connected, so the peer is known.
         let era = self.peer().map_or(Era::Modern, |peer| peer.version.era());
-        Pages::new(self.page_limits, era, options.clone(), self.now())
+        Pages::new(self.page_limits.clone(), era, options.clone(), self.now())
     }
 
     pub(crate) fn now(&self) -> windlass::Instant {

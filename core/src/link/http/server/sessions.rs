@@ -81,7 +81,8 @@ impl<T, H: Clone> Sessions<T, H> {
         }
         let id: Box<str> = id.into();
         self.ids.insert(id.clone(), index);
-        let server = Server::one_of_many(offer, index, false);
+        let mut server = Server::one_of_many(offer, index, false);
+        server.watch_session(Some(&id));
         let session = LegacySession { server, id, standalone: None, seen: now, fresh: true, client, armed: None };
         self.legacy.insert(index, Box::new(session));
         self.fresh += 1;
