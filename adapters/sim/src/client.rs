@@ -310,7 +310,7 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
         ClientEvent::Notification { method, params } => {
             Seen::Text(format!("told {method} {}", params.as_ref().map_or("", |params| params.as_str())))
         }
-        ClientEvent::Reinitialized(peer) => Seen::Text(format!("renewed, {}", peer.version)),
+        ClientEvent::Reinitialized(peer) => Seen::Text(format!("reinitialized, {}", peer.version)),
         ClientEvent::NotDelivered(error) => Seen::Text(format!("not delivered: {error}")),
         ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
         ClientEvent::Closed(reason) => Seen::Closed(reason),

@@ -200,14 +200,14 @@ impl<T, H: Clone> Server<T, H> {
         let now = self.unix_time(now);
         let opened = self.sealer().open(sealed, &digest(invoked), now).ok_or_else(|| {
             RpcError::invalid_params(
-                "the request state was changed, is too old, or belongs to another call; call anew without it",
+                "the request state was changed, is too old, or belongs to another call; call again without it",
             )
         })?;
         let config = &self.offer.config;
         if config.single_use_state {
             self.used_states.take(&opened, now, config.limits.used_states as usize).map_err(|why| match why {
                 NotUsable::Again => {
-                    RpcError::invalid_params("the request state was used already; call anew without it")
+                    RpcError::invalid_params("the request state was used already; call again without it")
                 }
                 NotUsable::TooMany => {
                     self.rpc.limit_hit("used_states");

@@ -13,7 +13,7 @@ use crate::{close_and_expect, expect};
 const INPUT_REQUIRED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"name":{"method":"elicitation/create","params":{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}},"requestState":"opaque"}}"#;
 
 #[test]
-fn a_call() {
+fn every_call_says_who_asks_and_ends_with_its_answer() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("echo")).unwrap();
     sim.settle();
@@ -28,7 +28,7 @@ fn a_call() {
 }
 
 #[test]
-fn an_input_round() {
+fn a_call_that_needs_input_is_made_again_with_the_answers() {
     let mut sim = modern_client();
     answer_everything(&mut sim.client);
     sim.client.call::<CallTool>(&tool("ask")).unwrap();
@@ -81,7 +81,7 @@ fn requests_of_a_modern_server_are_not_answered() {
 }
 
 #[test]
-fn notifications() {
+fn notifications_are_told_also_unknown_ones() {
     let mut sim = modern_client();
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}"#);
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/x-unknown"}"#);
@@ -89,7 +89,7 @@ fn notifications() {
 }
 
 #[test]
-fn progress() {
+fn progress_is_told_for_its_own_call_and_going_forward_only() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("steps")).unwrap();
     sim.settle();
@@ -134,7 +134,7 @@ fn a_cancel_and_its_races() {
 }
 
 #[test]
-fn a_time_out() {
+fn a_call_that_times_out_is_cancelled_and_its_late_answer_counted() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.run_for(Duration::from_secs(31));
@@ -143,7 +143,7 @@ fn a_time_out() {
 }
 
 #[test]
-fn a_subscription() {
+fn a_subscription_begins_when_it_is_acknowledged_and_brings_what_was_asked_for() {
     let mut sim = modern_client();
     let filter = SubscriptionFilter::new().with_tools_list_changed(true);
     let listen = sim.client.listen(filter).unwrap();
@@ -230,7 +230,7 @@ fn wrong_answers_end_their_calls() {
 }
 
 #[test]
-fn the_server_closes() {
+fn a_server_that_exits_ends_open_calls() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.settle();
@@ -241,7 +241,7 @@ fn the_server_closes() {
 }
 
 #[test]
-fn the_stream_breaks() {
+fn a_stream_that_breaks_ends_open_calls() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.settle();

@@ -66,7 +66,7 @@ use crate::time::{Instant, earliest};
 pub struct HttpServer<T, H> {
     offer: Arc<Offer<H>>,
     /// Whether the sessions have another offer than this one.
-    renewed: bool,
+    offer_changed: bool,
     entropy: Entropy,
     connections: Connections,
     sessions: Sessions<T, H>,
@@ -103,7 +103,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             sessions: Sessions::new(offer.clone(), http.connections),
             connections: Connections::new(http, &limits),
             offer,
-            renewed: false,
+            offer_changed: false,
             entropy,
             events: VecDeque::new(),
             params: None,
@@ -134,7 +134,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// What is offered. Clients that want to know are told of changes.
     pub fn registry(&mut self) -> &mut Registry<H> {
-        self.renewed = true;
+        self.offer_changed = true;
         &mut Arc::make_mut(&mut self.offer).registry
     }
 
@@ -244,7 +244,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
     fn spread_changes(&mut self) {
-        if !core::mem::take(&mut self.renewed) {
+        if !core::mem::take(&mut self.offer_changed) {
             return;
         }
         let changes = Arc::make_mut(&mut self.offer).take_changes();

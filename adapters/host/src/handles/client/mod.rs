@@ -188,7 +188,7 @@ pub(crate) enum ClientAction {
 
 /// What a client's driver and handles share.
 ///
-/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not by each program anew.
+/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not again by each program.
 pub(crate) struct ClientCore {
     shared: Lock<Shared<Machine, Self>>,
     /// Makes the driver look again.
