@@ -10,6 +10,7 @@ use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
+use crate::model::{Initialize, Method};
 use crate::rpc::LinkedRole;
 use crate::server::{Params, Server, ServerEvent};
 
@@ -91,7 +92,7 @@ impl<T, H: Clone> HttpServer<T, H> {
         params: Result<Params<'_>, Fault>,
     ) -> Result<(), Refusal> {
         let initializes =
-            matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
+            matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == Initialize::NAME);
         let index = match (self.session_of(head)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
             (Some(index), false) => index,
