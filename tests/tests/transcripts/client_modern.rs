@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass::RpcError;
 use windlass::model::{
-    CallTool, ListTools, LoggingLevel, PaginatedParams, Ping, SetLevel, SetLevelParams, SubscriptionFilter,
+    CallTool, Discover, EmptyParams, ListTools, LoggingLevel, PaginatedParams, Ping, SetLevel, SetLevelParams,
+    SubscriptionFilter,
 };
 
 use crate::common::{accept_name, answer_everything, modern_client, tell, tool};
@@ -25,6 +26,19 @@ fn every_call_says_who_asks_and_ends_with_its_answer() {
     sim.settle();
     tell(&mut sim, r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"unknown tool: missing"}}"#);
     close_and_expect(&mut sim, "client_modern_call");
+}
+
+#[test]
+fn a_server_can_be_asked_again_what_it_is() {
+    let mut sim = modern_client();
+    let call = sim.client.call::<Discover>(&EmptyParams::new()).unwrap();
+    sim.settle();
+    tell(
+        &mut sim,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"prompts":{}}}}"#,
+    );
+    assert!(sim.client.result::<Discover>(call).unwrap().capabilities.prompts.is_some());
+    close_and_expect(&mut sim, "client_modern_discover");
 }
 
 #[test]
