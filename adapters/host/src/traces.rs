@@ -165,4 +165,55 @@ mod tests {
         }
         assert!(!told.contains("secret"));
     }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_request_in_a_session_is_told_with_its_id_and_without_secrets() {
+        use windlass::client::Negotiation;
+        use windlass::codec::http1::Headers;
+        use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
+        use windlass::model::ReadResourceParams;
+
+        fn next(client: &mut HttpClient<()>) -> windlass::ConnId {
+            loop {
+                match client.poll() {
+                    Output::Open { conn, .. } => return conn,
+                    Output::Idle { .. } => panic!("nothing is asked"),
+                    _ => {}
+                }
+            }
+        }
+
+        let (notes, now) = (Notes::default(), Instant::ZERO);
+        tracing::subscriber::with_default(notes.clone(), || {
+            let mut config = ClientConfig::new(Implementation::new("c", "1"));
+            config.observer = Arc::new(Tracing).into();
+            config.negotiation = Negotiation::Legacy;
+            let mut http = HttpClientConfig::new("http://localhost/mcp").unwrap();
+            http.listen = false;
+            let mut client: HttpClient<()> = HttpClient::new(config, http, now).delegating();
+            let answer = |client: &mut HttpClient<()>, id: u32, result: &str| {
+                let exchange = next(client);
+                let headers = Headers::from([("Content-Type", "application/json"), ("Mcp-Session-Id", "s-17")]);
+                client.response(exchange, 200, &headers, now);
+                client.body(exchange, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).as_bytes(), now);
+                client.read_eof(exchange, now);
+            };
+            let server = r#""capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}"#;
+            answer(&mut client, 1, &format!(r#"{{"protocolVersion":"2025-11-25",{server}}}"#));
+            let announced = next(&mut client);
+            client.response(announced, 202, &Headers::new(), now);
+            client.read_eof(announced, now);
+            let params = ReadResourceParams::new("db://me:secret@host/x?key=secret");
+            client.call::<ReadResource>(&params, &CallOptions::new(), (), now).unwrap();
+            answer(&mut client, 2, r#"{"contents":[]}"#);
+            while !matches!(client.poll(), Output::Idle { .. }) {}
+        });
+        let told = notes.0.lock().unwrap().join("\n");
+        let read = told.lines().find(|line| line.starts_with("DEBUG") && line.contains("resources/read"));
+        let read = read.unwrap_or_else(|| panic!("{told}"));
+        assert!(read.contains(r#"mcp.session.id="s-17""#), "{read}");
+        assert!(read.contains(r#"mcp.resource.uri="db://…@host/x?key=…""#), "{read}");
+        assert!(!told.contains("secret"), "{told}");
+    }
 }
