@@ -81,7 +81,6 @@ pub mod model;
 mod observer;
 #[cfg(feature = "server")]
 mod principal;
-#[cfg(any(feature = "server", feature = "auth"))]
 mod secret;
 #[cfg(feature = "server")]
 pub mod server;
@@ -105,10 +104,9 @@ pub use jsonrpc::RpcError;
 pub use limits::Limits;
 pub use machine::{ConnId, HttpTarget, Machine, Output, Target};
 pub use observer::{
-    Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase,
+    Direction, Failure, Finished, MessageKind, Observation, Observed, Observer, Outcome, Passed, Phase, SessionId,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use rpc::{Counters, RequestKey};
-#[cfg(any(feature = "server", feature = "auth"))]
 pub use secret::Secret;
 pub use time::{Instant, earliest};

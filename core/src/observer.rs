@@ -1,8 +1,11 @@
 //! What happens on a connection, for whoever watches: logs, metrics, traces.
 //!
-//! The engine knows no clock and no log. It tells an [`Observer`] of what happens, as it happens; one that is not there
-//! costs a comparison. What is told holds no contents, so that no secret gets into a log by it.
+//! The engine knows no clock and no log. It tells an [`Observer`] of what happens, as it happens; where nobody watches that
+//! costs a comparison, and nothing is put together or remembered. What is told holds no contents, so that no secret gets
+//! into a log by it: URIs come without user info and the values of their query, and the id of a session shows itself only to
+//! who asks for it by name.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
@@ -11,6 +14,7 @@ use crate::json::{JsonText, pick};
 use crate::jsonrpc::{Id, MalformedKind, RpcError};
 use crate::machine::ConnId;
 use crate::model::ProtocolVersion;
+use crate::secret::redacted_behind;
 
 /// Watches connections. It is called from inside the machine: it takes note and returns.
 ///
@@ -51,6 +55,9 @@ pub enum Observation<'a> {
     /// A byte stream is closed.
     Closed(ConnId),
     /// The two sides have agreed on a revision.
+    ///
+    /// A client tells it in both eras, again when it negotiates again. A server tells it of each legacy client: modern ones
+    /// negotiate nothing, each of their requests says which revision it is in, and none is remembered.
     Negotiated(ProtocolVersion),
     /// A message goes out or has come in.
     Message(Passed<'a>),
@@ -115,12 +122,33 @@ pub struct Finished<'a> {
     pub id: &'a Id,
     /// What was asked for.
     pub method: &'a str,
-    /// What it was about: the name of a tool or a prompt, the URI of a resource.
+    /// What it was about: the name of a tool or a prompt, the URI of a resource. Of a URI neither user info nor the values of
+    /// its query are told.
     pub name: Option<&'a str>,
+    /// The session that it was made in, if it has an id: legacy ones over HTTP have.
+    pub session: Option<SessionId<'a>>,
     /// How long it took.
     pub latency: Duration,
     /// What came of it.
     pub outcome: Outcome,
+}
+
+/// The id of a session. Who knows it can speak in the session where nothing else protects it, so it is not shown unless it
+/// is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionId<'a>(pub(crate) &'a str);
+
+impl<'a> SessionId<'a> {
+    /// The id, to find what belongs together.
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+impl fmt::Debug for SessionId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId(…)")
+    }
 }
 
 /// Which way something went.
@@ -225,6 +253,14 @@ impl fmt::Debug for Observed {
     }
 }
 
+/// A URI without what may be a secret: user name and password, the values of the query, and the fragment. Any text is taken.
+pub(crate) fn redacted_uri(uri: &str) -> String {
+    let start = uri.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = uri.split_at(start);
+    let authority = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
+    redacted_behind(authority.rfind('@'), scheme, rest)
+}
+
 /// The limit that a message went beyond, if that is what is wrong with it.
 pub(crate) fn limit_of(kind: MalformedKind) -> Option<&'static str> {
     match kind {
@@ -233,5 +269,25 @@ pub(crate) fn limit_of(kind: MalformedKind) -> Option<&'static str> {
         MalformedKind::TooLong => Some("message_bytes"),
         MalformedKind::BatchTooLong => Some("batch_entries"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_are_told_without_secrets() {
+        for (uri, shown) in [
+            ("file:///notes/today.md", "file:///notes/today.md"),
+            ("file:///home/me@work/x", "file:///home/me@work/x"),
+            ("file:///secret?token=1#part", "file:///secret?token=…"),
+            ("db://me:secret@host/table?key=secret&on", "db://…@host/table?key=…&…"),
+            ("screen", "screen"),
+            ("mailto:me@example.com", "…@example.com"),
+            ("", ""),
+        ] {
+            assert_eq!(redacted_uri(uri), shown, "{uri}");
+        }
     }
 }

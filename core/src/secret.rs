@@ -1,4 +1,4 @@
-//! Text that is not printed.
+//! Text that is not printed, and what of a URI is.
 
 use alloc::string::String;
 use core::fmt;
@@ -48,6 +48,24 @@ impl fmt::Debug for Secret {
 pub(crate) fn is_equal(one: &str, other: &str) -> bool {
     let difference = one.bytes().zip(other.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b));
     one.len() == other.len() && core::hint::black_box(difference) == 0
+}
+
+/// A URI without what may be a secret: user name and password, the values of the query, and the fragment. `credentials_end` is
+/// at which `@` behind the scheme the user info ends.
+pub(crate) fn redacted_behind(credentials_end: Option<usize>, scheme: &str, rest: &str) -> String {
+    let (mark, rest) = credentials_end.map_or(("", rest), |end| ("…@", &rest[end + 1..]));
+    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+    let Some((path, query)) = rest.split_once('?') else { return [scheme, mark, rest].concat() };
+    let mut shown = [scheme, mark, path].concat();
+    for (at, pair) in query.split('&').enumerate() {
+        shown.push(if at == 0 { '?' } else { '&' });
+        // A part without a name may be a secret as a whole.
+        if let Some((name, _)) = pair.split_once('=') {
+            shown.extend([name, "="]);
+        }
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use core::fmt;
 use core::net::Ipv6Addr;
 use core::ops::Range;
 
+use crate::secret::redacted_behind;
+
 /// The address of an HTTP resource: `http` or `https`, a host, a port, a path with its query.
 ///
 /// ```
@@ -188,19 +190,7 @@ pub fn redacted(url: &str) -> String {
         None if Url::parse(url).is_err() => rest.rfind('@'),
         end => end,
     };
-    let (mark, rest) = credentials_end.map_or(("", rest), |end| ("…@", &rest[end + 1..]));
-    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
-    let Some((path, query)) = rest.split_once('?') else { return [scheme, mark, rest].concat() };
-    let mut shown = [scheme, mark, path].concat();
-    for (at, pair) in query.split('&').enumerate() {
-        shown.push(if at == 0 { '?' } else { '&' });
-        // A part without a name may be a secret as a whole.
-        if let Some((name, _)) = pair.split_once('=') {
-            shown.extend([name, "="]);
-        }
-        shown.push('…');
-    }
-    shown
+    redacted_behind(credentials_end, scheme, rest)
 }
 
 /// Where the host is in an authority, and the port behind it.

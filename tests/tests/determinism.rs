@@ -199,17 +199,17 @@ fn same_seed_same_run(conditions: &NetworkConditions) {
 }
 
 #[test]
-fn calm() {
+fn the_same_seed_is_the_same_run_where_nothing_is_late() {
     same_seed_same_run(&NetworkConditions::ideal());
 }
 
 #[test]
-fn bytewise() {
+fn the_same_seed_is_the_same_run_byte_by_byte() {
     same_seed_same_run(&NetworkConditions::bytewise());
 }
 
 #[test]
-fn rough() {
+fn the_same_seed_is_the_same_run_on_a_rough_network() {
     same_seed_same_run(&NetworkConditions::rough());
 }
 

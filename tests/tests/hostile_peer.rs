@@ -66,8 +66,8 @@ fn a_client_survives_any_server() {
         if random.one_in(3) {
             config.keep_alive = Some(KeepAliveConfig::every(Duration::from_secs(20)));
         }
-        let weather = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
-        let mut sim = Sim::with_scripted_server(seed, weather, config);
+        let conditions = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
+        let mut sim = Sim::with_scripted_server(seed, conditions, config);
         let mut answers = random.fork();
         sim.client.on_input(move |request| match answers.between(0, 2) {
             0 => InputAnswer::Later,
@@ -143,9 +143,9 @@ fn a_server_survives_any_client() {
         if random.one_in(3) {
             config.keep_alive = Some(KeepAliveConfig::every(Duration::from_secs(20)));
         }
-        let weather = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
+        let conditions = random.choose(&[NetworkConditions::ideal(), NetworkConditions::rough()]).clone();
         let server = windlass_sim::SimServer::new(config, registry(), seed);
-        let mut sim = Sim::with_scripted_client(seed, weather, server);
+        let mut sim = Sim::with_scripted_client(seed, conditions, server);
         for _ in 0..60 {
             match random.between(0, 6) {
                 0 => sim.server.machine().resource_updated("file:///a.txt"),

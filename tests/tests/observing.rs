@@ -5,15 +5,17 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use windlass::client::CallOptions;
+use windlass::client::{CallOptions, ClientConfig, PageError, PageLimits, Pages};
 use windlass::link::http::{HttpClientConfig, HttpServerConfig};
-use windlass::model::{CallTool, CallToolParams, ListTools, PaginatedParams, ReadResource, ReadResourceParams};
-use windlass::{Finished, Limits, Observation, Observer, Passed};
-use windlass_sim::{HttpSim, NetworkConditions, SimServer};
+use windlass::model::{
+    CallTool, CallToolParams, Era, ListTools, PaginatedParams, ReadResource, ReadResourceParams, SubscriptionFilter,
+};
+use windlass::{Finished, Instant, Limits, Observation, Observer, Passed, SendError, SessionId};
+use windlass_sim::{HttpSim, NetworkConditions, SimClientId, SimServer};
 
 use common::{
-    Sim, client_config, legacy_client_with, legacy_config, modern_client_with, registry, server_config, server_with,
-    tell, tool,
+    Sim, client_config, legacy_client_with, legacy_config, modern, modern_client_with, registry, server_config,
+    server_with, tell, tool,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -98,13 +100,15 @@ fn a_call_is_seen_by_both_sides() {
         ]
     );
 
-    let uri = ReadResourceParams::new("file:///secret?token=1");
+    let uri = ReadResourceParams::new("db://me:secret@host/table?token=secret");
     sim.client.call::<ReadResource>(&uri).unwrap();
     sim.client.close();
     sim.run_until_idle();
     let told = ours.take();
     assert_eq!(told.last().map(String::as_str), Some("closed"), "{told:?}");
-    assert!(told.contains(&r#"Outgoing resources/read 3 Some("file:///secret?token=1") took 0ns: Closed"#.to_owned()));
+    let read = r#"Outgoing resources/read 3 Some("db://…@host/table?token=…") took 0ns: Closed"#;
+    assert!(told.contains(&read.to_owned()), "{told:?}");
+    assert!(!told.iter().any(|line| line.contains("secret")), "{told:?}");
     sim.assert_nothing_left();
 }
 
@@ -197,4 +201,168 @@ fn over_http_connections_and_reconnections_are_told_too() {
     sim.run_until_idle();
     assert!(ours.has("closed") && theirs.has("closed"));
     sim.assert_nothing_left();
+}
+
+/// A client and a server over HTTP, both watched.
+fn watched_over_http(mut config: ClientConfig) -> (HttpSim, SimClientId, [Arc<Notes>; 2]) {
+    let (ours, theirs) = (Arc::new(Notes::default()), Arc::new(Notes::default()));
+    let server = watched_server(&theirs);
+    let mut sim = HttpSim::new(1, NetworkConditions::ideal(), server);
+    config.observer = ours.clone().into();
+    let client = sim.add_client("ada", config, HttpClientConfig::new("http://localhost/mcp").unwrap());
+    sim.settle();
+    (sim, client, [ours, theirs])
+}
+
+fn watched_server(notes: &Arc<Notes>) -> SimServer {
+    let mut server = server_config();
+    server.observer = notes.clone().into();
+    SimServer::over_http(server, HttpServerConfig::on_loopback(), registry(), 1)
+}
+
+#[test]
+fn a_request_that_is_made_again_is_told() {
+    let (mut sim, client, [ours, theirs]) = watched_over_http(legacy_config());
+    // It does not know the session any more, and the client initialises again.
+    sim.restart_server(watched_server(&theirs));
+    ours.take();
+    let call = sim[client].call::<ListTools>(&PaginatedParams::new()).unwrap();
+    sim.run_for(3 * SECOND);
+    assert!(sim[client].outcome(call).is_some_and(Result::is_ok));
+    let told = ours.take();
+    let again = told.iter().find_map(|line| line.strip_prefix("Retry { id: "));
+    let id = again.and_then(|again| again.strip_suffix(r#", method: "tools/list" }"#));
+    let id = id.unwrap_or_else(|| panic!("{told:?}"));
+    assert!(told.iter().any(|line| line.starts_with(&format!("Outgoing tools/list {id} None"))), "{told:?}");
+    sim[client].close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn connections_that_fail_are_told_by_both_sides() {
+    let (mut sim, client, [ours, theirs]) = watched_over_http(client_config());
+    let patient = CallOptions::new().idle_timeout(90 * SECOND);
+    sim[client].call_with::<CallTool>(&tool("slow"), &patient).unwrap();
+    sim.run_for(SECOND);
+    drop([&ours, &theirs].map(|notes| notes.take()));
+    sim.refuse_connections(true);
+    sim.reset_connections();
+    sim.run_for(SECOND);
+    for notes in [&ours, &theirs] {
+        let told = notes.take();
+        assert!(told.iter().any(|line| line.starts_with("failed in Transport: the connection broke")), "{told:?}");
+        assert!(told.contains(&"closed".to_owned()), "{told:?}");
+    }
+    sim[client].call::<CallTool>(&tool("echo")).unwrap();
+    sim.run_for(SECOND);
+    let told = ours.take();
+    assert!(told.iter().any(|line| line.starts_with("failed in Transport: the peer could not be")), "{told:?}");
+    sim[client].close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+/// Takes note of the sessions that requests are made in.
+#[derive(Default)]
+struct Sessions(Mutex<Vec<(String, Option<String>)>>);
+
+impl Observer for Sessions {
+    fn observe(&self, observation: &Observation<'_>) {
+        if let Observation::Finished(finished) = observation {
+            let id = finished.session.map(SessionId::as_str);
+            assert!(id.is_none_or(|id| !format!("{observation:?}").contains(id)), "it is shown to nobody by chance");
+            self.0.lock().unwrap().push((finished.method.into(), id.map(Into::into)));
+        }
+    }
+}
+
+#[test]
+fn requests_in_a_session_are_told_with_its_id_by_both_sides() {
+    for (mut config, legacy) in [(legacy_config(), true), (client_config(), false)] {
+        let (ours, theirs) = (Arc::new(Sessions::default()), Arc::new(Sessions::default()));
+        let mut server = server_config();
+        server.observer = theirs.clone().into();
+        let server = SimServer::over_http(server, HttpServerConfig::on_loopback(), registry(), 1);
+        let mut sim = HttpSim::new(1, NetworkConditions::ideal(), server);
+        config.observer = ours.clone().into();
+        let client = sim.add_client("ada", config, HttpClientConfig::new("http://localhost/mcp").unwrap());
+        sim.settle();
+        sim[client].call::<CallTool>(&tool("echo")).unwrap();
+        sim[client].call::<ListTools>(&PaginatedParams::new()).unwrap();
+        sim.settle();
+        let [ours, theirs] = [ours, theirs].map(|side| std::mem::take(&mut *side.0.lock().unwrap()));
+        assert_eq!(ours[1..], theirs[1..], "both tell the same");
+        let ids: Vec<_> = ours[1..].iter().map(|(_, id)| id.as_deref()).collect();
+        assert!(ids.len() == 2 && ids[0] == ids[1], "{ids:?}");
+        assert_eq!(ids[0].is_some(), legacy, "modern requests are in no session");
+        sim[client].close();
+        sim.run_until_idle();
+        sim.assert_nothing_left();
+    }
+}
+
+#[test]
+fn limits_that_clients_reach_are_told_by_their_names() {
+    let notes = Arc::new(Notes::default());
+    let hit = |limit: &str| notes.has(&format!("LimitHit {{ limit: {limit:?} }}"));
+    let mut config = client_config();
+    config.observer = notes.clone().into();
+    config.limits.subscriptions = 1;
+    config.limits.input_rounds = 1;
+    config.limits.input_requests = 1;
+    config.limits.pages = 2;
+    config.limits.listing_bytes = 10;
+    let mut sim = modern_client_with(config.clone());
+
+    let two = SubscriptionFilter::new().with_resource_subscriptions(["file:///a".to_owned(), "file:///b".to_owned()]);
+    assert_eq!(sim.client.listen(two), Err(SendError::Full));
+    assert!(hit("subscriptions"));
+
+    sim.client.call::<CallTool>(&tool("asks")).unwrap();
+    let asks = |id: u64| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#)
+    };
+    tell(&mut sim, &asks(2));
+    assert!(!hit("input_rounds"), "one is allowed");
+    tell(&mut sim, &asks(3));
+    assert!(hit("input_rounds"));
+
+    sim.client.call::<CallTool>(&tool("asks")).unwrap();
+    let root = r#"{"method":"roots/list"}"#;
+    tell(
+        &mut sim,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":4,"result":{{"resultType":"input_required","inputRequests":{{"a":{root},"b":{root}}}}}}}"#
+        ),
+    );
+    assert!(hit("input_requests"));
+
+    let pages = || Pages::new(PageLimits::of(&config), Era::Modern, CallOptions::new(), Instant::ZERO);
+    assert_eq!(pages().next(11, None), Err(PageError::TooManyBytes));
+    assert!(hit("listing_bytes"));
+    let mut pages = pages();
+    assert!(pages.next(1, Some("1".into())).is_ok());
+    assert_eq!(pages.next(1, Some("2".into())), Err(PageError::TooManyPages));
+    assert!(hit("pages"));
+    sim.client.close();
+    sim.run_until_idle();
+    sim.assert_nothing_left();
+}
+
+#[test]
+fn limits_that_servers_reach_are_told_by_their_names() {
+    let notes = Arc::new(Notes::default());
+    let mut config = server_config();
+    config.observer = notes.clone().into();
+    config.limits.subscriptions = 1;
+    let mut sim = Sim::with_scripted_client(1, NetworkConditions::ideal(), server_with(config));
+    let listen = r#""notifications":{"resourceSubscriptions":["file:///a","file:///b"]}"#;
+    sim.client.say(&modern(1, "subscriptions/listen", listen));
+    sim.settle();
+    let told = notes.take();
+    assert!(told.contains(&r#"LimitHit { limit: "subscriptions" }"#.to_owned()), "{told:?}");
+    assert!(!told.iter().any(|line| line.starts_with("Negotiated")), "a modern client negotiates nothing: {told:?}");
+    sim.client.end();
+    sim.run_until_idle();
 }

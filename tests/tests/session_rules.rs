@@ -35,7 +35,7 @@ fn progress(sim: &mut Sim<SimClient, Script>, token: u32, progress: u32) {
 }
 
 #[test]
-fn progress_begins_the_idle_timeout_anew_but_not_the_total_one() {
+fn progress_restarts_the_idle_timeout_but_not_the_total_one() {
     let mut sim = modern_client();
     let options = CallOptions::new().idle_timeout(10 * SECOND).total_timeout(25 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("steps"), &options).unwrap();
@@ -116,7 +116,7 @@ fn all_rounds_of_a_call_together_have_its_total_timeout() {
 }
 
 #[test]
-fn progress_begins_anew_in_every_round_of_a_call() {
+fn progress_counts_from_the_start_in_every_round_of_a_call() {
     let mut sim = modern_client();
     let options = CallOptions::new().progress().idle_timeout(10 * SECOND).total_timeout(60 * SECOND);
     let call = sim.client.call_with::<CallTool>(&tool("ask"), &options).unwrap();

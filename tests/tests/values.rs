@@ -51,7 +51,7 @@ fn tools_and_their_results() {
 }
 
 #[test]
-fn blocks_of_content() {
+fn blocks_of_content_are_written_as_the_schema_has_them() {
     says(
         vec![
             ContentBlock::from("a"),
@@ -70,7 +70,7 @@ fn blocks_of_content() {
 }
 
 #[test]
-fn contents_of_resources() {
+fn contents_of_resources_are_written_as_the_schema_has_them() {
     let text: ResourceContents = TextResourceContents::new("a:b", "t").with_mime_type("text/plain").into();
     let blob: ResourceContents = BlobResourceContents::new("a:c", "AA==").with_mime_type("image/png").into();
     let other: ResourceContents = Json::parse(r#"{"uri":"a:d"}"#).unwrap().decode().unwrap();
@@ -87,7 +87,7 @@ fn contents_of_resources() {
 }
 
 #[test]
-fn completions() {
+fn completions_are_written_as_the_schema_has_them() {
     let params = CompleteParams::new(PromptReference::new("p").with_title("P"), "a", "v").with_known_argument("b", "w");
     says(
         params,
@@ -145,7 +145,7 @@ fn forms_and_their_fields() {
 }
 
 #[test]
-fn maps_of_json() {
+fn maps_of_json_hold_what_was_put_in() {
     let mut content = ElicitContent::new();
     assert!(content.is_empty());
     content.insert("a", &1).unwrap();
@@ -162,7 +162,7 @@ fn maps_of_json() {
 }
 
 #[test]
-fn sampling() {
+fn sampling_is_written_as_the_schema_has_it() {
     let mut params = CreateMessageParams::new(
         [
             SamplingMessage::user("a"),
@@ -189,7 +189,7 @@ fn sampling() {
 }
 
 #[test]
-fn prompts_and_inputs() {
+fn prompts_and_inputs_are_written_as_the_schema_has_them() {
     says(
         ListPromptsResult::new([Prompt::new("p")
             .with_argument(PromptArgument::required("a"))
@@ -220,7 +220,7 @@ fn prompts_and_inputs() {
 }
 
 #[test]
-fn what_is_told() {
+fn notifications_and_results_are_written_as_the_schema_has_them() {
     says(CancelledParams::new(7).with_reason("r"), r#"{"requestId":7,"reason":"r"}"#);
     says(EmptyParams::new().with_meta(meta()), r#"{"_meta":{"a":1}}"#);
     says(EmptyResult::new(), "{}");

@@ -2,11 +2,13 @@
 
 use tracing::{debug, info, trace, warn};
 use windlass::model::{CallTool, GetPrompt, Method, ReadResource};
-use windlass::{Direction, Finished, Observation, Observer, Outcome, Passed};
+use windlass::{Direction, Finished, Observation, Observer, Outcome, Passed, SessionId};
 
 /// Has what happens on a connection told as events of [`tracing`](::tracing), by the names that OpenTelemetry has for MCP
 /// and JSON-RPC. Messages are at the level of traces, requests that are over at that of debugging, connections and what was
-/// negotiated are information, and what goes wrong is a warning. None of them holds contents.
+/// negotiated are information, and what goes wrong is a warning. None of them holds contents, and URIs come without what may be
+/// a secret in them. Requests of a legacy session over HTTP come with its id, `mcp.session.id`, as OpenTelemetry wants it: who
+/// may read the log may know it.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -58,7 +60,7 @@ fn tell_message(passed: &Passed<'_>) {
 }
 
 fn tell_finished(finished: &Finished<'_>) {
-    let Finished { direction, id, method, name, latency, outcome, .. } = finished;
+    let Finished { direction, id, method, name, session, latency, outcome, .. } = finished;
     let named = |wanted: &str| name.filter(|_| *method == wanted);
     let code = if let Outcome::Error(code) = outcome { Some(*code) } else { None };
     debug!(
@@ -69,6 +71,7 @@ fn tell_finished(finished: &Finished<'_>) {
             rpc.jsonrpc.error_code = code,
             mcp.method.name = *method,
             jsonrpc.request.id = ?id,
+            mcp.session.id = session.map(SessionId::as_str),
             gen_ai.tool.name = named(CallTool::NAME),
             gen_ai.prompt.name = named(GetPrompt::NAME),
             mcp.resource.uri = named(ReadResource::NAME),
@@ -161,5 +164,56 @@ mod tests {
             assert!(order, "{part}\n{told}");
         }
         assert!(!told.contains("secret"));
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_request_in_a_session_is_told_with_its_id_and_without_secrets() {
+        use windlass::client::Negotiation;
+        use windlass::codec::http1::Headers;
+        use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges};
+        use windlass::model::ReadResourceParams;
+
+        fn next(client: &mut HttpClient<()>) -> windlass::ConnId {
+            loop {
+                match client.poll() {
+                    Output::Open { conn, .. } => return conn,
+                    Output::Idle { .. } => panic!("nothing is asked"),
+                    _ => {}
+                }
+            }
+        }
+
+        let (notes, now) = (Notes::default(), Instant::ZERO);
+        tracing::subscriber::with_default(notes.clone(), || {
+            let mut config = ClientConfig::new(Implementation::new("c", "1"));
+            config.observer = Arc::new(Tracing).into();
+            config.negotiation = Negotiation::Legacy;
+            let mut http = HttpClientConfig::new("http://localhost/mcp").unwrap();
+            http.listen = false;
+            let mut client: HttpClient<()> = HttpClient::new(config, http, now).delegating();
+            let answer = |client: &mut HttpClient<()>, id: u32, result: &str| {
+                let exchange = next(client);
+                let headers = Headers::from([("Content-Type", "application/json"), ("Mcp-Session-Id", "s-17")]);
+                client.response(exchange, 200, &headers, now);
+                client.body(exchange, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).as_bytes(), now);
+                client.read_eof(exchange, now);
+            };
+            let server = r#""capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}"#;
+            answer(&mut client, 1, &format!(r#"{{"protocolVersion":"2025-11-25",{server}}}"#));
+            let announced = next(&mut client);
+            client.response(announced, 202, &Headers::new(), now);
+            client.read_eof(announced, now);
+            let params = ReadResourceParams::new("db://me:secret@host/x?key=secret");
+            client.call::<ReadResource>(&params, &CallOptions::new(), (), now).unwrap();
+            answer(&mut client, 2, r#"{"contents":[]}"#);
+            while !matches!(client.poll(), Output::Idle { .. }) {}
+        });
+        let told = notes.0.lock().unwrap().join("\n");
+        let read = told.lines().find(|line| line.starts_with("DEBUG") && line.contains("resources/read"));
+        let read = read.unwrap_or_else(|| panic!("{told}"));
+        assert!(read.contains(r#"mcp.session.id="s-17""#), "{read}");
+        assert!(read.contains(r#"mcp.resource.uri="db://…@host/x?key=…""#), "{read}");
+        assert!(!told.contains("secret"), "{told}");
     }
 }

@@ -354,7 +354,7 @@ fn seen(event: ClientEvent<'_, u64>) -> Seen {
         }
         ClientEvent::Store { reply, operation } => Seen::Store(reply, operation),
         ClientEvent::Prompt(prompt) => Seen::Prompt(prompt),
-        ClientEvent::Reinitialized(peer) => Seen::Text(format!("renewed, {}", peer.version)),
+        ClientEvent::Reinitialized(peer) => Seen::Text(format!("reinitialized, {}", peer.version)),
         ClientEvent::NotDelivered(error) => Seen::Text(format!("not delivered: {error}")),
         ClientEvent::Malformed(malformed) => Seen::Text(format!("malformed: {malformed}")),
         ClientEvent::Closed(reason) => Seen::Closed(reason),

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::json::{Json, JsonText, pick};
 use crate::limits::Limits;
+use crate::model::MethodInfo;
 use crate::time::Instant;
 
 /// What a result answers: the method and the exact text of its parameters.
@@ -58,21 +59,12 @@ impl Cache {
 
     /// A notification made results stale.
     pub(super) fn invalidate(&mut self, notification: &str, params: Option<JsonText<'_>>) {
-        match notification {
-            "notifications/tools/list_changed" => self.retain(|key| key.method != "tools/list"),
-            "notifications/prompts/list_changed" => self.retain(|key| key.method != "prompts/list"),
-            "notifications/resources/list_changed" => {
-                self.retain(|key| key.method != "resources/list" && key.method != "resources/templates/list");
-            }
-            "notifications/resources/updated" => {
-                // The update may concern a part of what was read, so a prefix of its URI is stale too.
-                let uri = params.and_then(|params| uri_of(params.as_str().as_bytes()));
-                self.retain(|key| {
-                    key.method != "resources/read" || !stale(uri.as_deref(), uri_of(&key.params).as_deref())
-                });
-            }
-            _ => {}
-        }
+        let Some(info) = MethodInfo::find(notification).filter(|info| !info.outdates.is_empty()) else { return };
+        // The update of a resource may concern a part of what was read, so a prefix of its URI is stale too.
+        let uri = params.and_then(|params| uri_of(params.as_str().as_bytes()));
+        self.retain(|key| {
+            !info.outdates.contains(&key.method.as_str()) || !stale(uri.as_deref(), uri_of(&key.params).as_deref())
+        });
     }
 
     fn make_room(&mut self, size: usize, limits: &Limits, now: Instant) {

@@ -19,7 +19,7 @@ use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, InputRequest,
-    InputRequiredResult, ListRootsResult, MethodInfo, ProtocolVersion, Readable, Within, apply_defaults,
+    InputRequiredResult, ListRootsResult, Method, MethodInfo, Ping, ProtocolVersion, Readable, Within, apply_defaults,
 };
 use crate::rpc::{RequestKey, Timing};
 use crate::time::Instant;
@@ -186,7 +186,7 @@ impl<T> Client<T> {
             self.rpc.count(|counters| counters.malformed += 1);
             return None;
         }
-        if method == "ping" {
+        if method == Ping::NAME {
             self.rpc.answer_at_once(&id, &Json::empty_object());
             return None;
         }
@@ -246,6 +246,7 @@ impl<T> Client<T> {
         };
         if retry.rounds >= self.config.limits.input_rounds {
             let rounds = retry.rounds;
+            self.rpc.limit_hit("input_rounds");
             return Err((user, CallError::TooManyRounds { rounds }));
         }
         retry.rounds += 1;
@@ -260,6 +261,7 @@ impl<T> Client<T> {
             return Err((user, invalid("the server asks for input but does not say for which")));
         }
         if requests.len() > self.config.limits.input_requests {
+            self.rpc.limit_hit("input_requests");
             return Err((user, invalid("the server asks for too many inputs at once")));
         }
         if let Some(error) =

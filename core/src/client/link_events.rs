@@ -10,7 +10,7 @@ use super::negotiate::{Phase, is_modern_error};
 use super::{Call, CallId, CallOptions, Client, UserCall};
 use crate::error::{CallError, CloseReason, NegotiationError, Refused};
 use crate::jsonrpc::{RpcError, Splice};
-use crate::model::{Era, MethodInfo, PaginatedParams, ProtocolVersion};
+use crate::model::{Era, ListTools, Method, MethodInfo, Notice, PaginatedParams, ProtocolVersion, ToolListChanged};
 use crate::rpc::{LinkKind, LinkedRole, Pending, Timing};
 use crate::time::Instant;
 
@@ -154,13 +154,16 @@ impl<T> Client<T> {
 
     /// A page of the server's tools, for the link's own use; nobody is told of the answer.
     pub(crate) fn list_tools_again(&mut self, params: &PaginatedParams, now: Instant) -> Option<i64> {
-        self.cache.invalidate("notifications/tools/list_changed", None);
+        self.cache.invalidate(ToolListChanged::NAME, None);
         let mut meta = core::mem::take(&mut self.scratch);
         self.write_meta(&mut meta, self.is_modern(), None, None);
         let splice = Splice { members: b"", meta: &meta };
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent =
-            self.rpc.call(None, "tools/list", params, splice, timing, Call::Ignored, now).ok().map(|sent| sent.number);
+        let sent = self
+            .rpc
+            .call(None, ListTools::NAME, params, splice, timing, Call::Ignored, now)
+            .ok()
+            .map(|sent| sent.number);
         meta.clear();
         self.scratch = meta;
         sent

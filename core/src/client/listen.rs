@@ -13,7 +13,7 @@ use crate::json::{Json, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
     CancelledParams, Era, Listen, Method, MethodInfo, Notice, Subscribe, SubscribeParams, SubscriptionFilter,
-    SubscriptionsAcknowledged, SubscriptionsListenParams, key,
+    SubscriptionsAcknowledged, SubscriptionsListenParams, Unsubscribe, key,
 };
 use crate::rpc::Pending;
 use crate::time::Instant;
@@ -57,6 +57,7 @@ impl<T> Client<T> {
         match self.admitted(method) {
             Err(why) => Err(Refused::new(why, token)),
             Ok(_) if wanted + self.legacy_listens.len() > self.config.limits.subscriptions => {
+                self.rpc.limit_hit("subscriptions");
                 Err(Refused::new(SendError::Full, token))
             }
             Ok(peer) if peer.version.era() == Era::Modern => {
@@ -91,7 +92,7 @@ impl<T> Client<T> {
         for uri in filter.resources() {
             let params = SubscribeParams::new(uri.clone());
             let subscribe = Call::Subscribe(call);
-            let sent = self.rpc.call(None, "resources/subscribe", &params, Splice::default(), timing, subscribe, now);
+            let sent = self.rpc.call(None, Subscribe::NAME, &params, Splice::default(), timing, subscribe, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         let unconfirmed = filter.resources().len();
@@ -124,7 +125,7 @@ impl<T> Client<T> {
         for uri in uris {
             let sent = self.rpc.call(
                 None,
-                "resources/subscribe",
+                Subscribe::NAME,
                 &SubscribeParams::new(uri),
                 Splice::default(),
                 timing,
@@ -164,7 +165,7 @@ impl<T> Client<T> {
             }
             let params = SubscribeParams::new(uri.clone());
             let ignored = Call::Ignored;
-            let sent = self.rpc.call(None, "resources/unsubscribe", &params, Splice::default(), timing, ignored, now);
+            let sent = self.rpc.call(None, Unsubscribe::NAME, &params, Splice::default(), timing, ignored, now);
             debug_assert!(sent.is_ok(), "a URI always serialises");
         }
         self.fail(call, listen.token, why);

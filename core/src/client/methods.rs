@@ -10,6 +10,8 @@ macro_rules! for_each_client_call {
         $callback! {
             /// Asks whether the server is there.
             ping() -> Ping = EmptyParams::default();
+            /// Asks a modern server again what it is and can do; what it said first is in `peer`.
+            discover() -> Discover = EmptyParams::default();
             /// Lists one page of the tools; `None` is the first.
             list_tools_page(cursor: Option<String>) -> ListTools = PaginatedParams::at(cursor);
             /// Lists one page of the resources; `None` is the first.

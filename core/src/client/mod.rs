@@ -47,8 +47,8 @@ use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
 use crate::model::meta::is_engines_key;
 use crate::model::{
-    Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Readable, ResultHead, ResultType, SetLevel, SetLevelParams,
-    Side,
+    Discover, Era, LoggingLevel, Meta, Method, MethodInfo, Ping, Readable, ResultHead, ResultType, SetLevel,
+    SetLevelParams, Side,
 };
 use crate::observer::Outcome;
 pub use crate::rpc::KeepAliveConfig;
@@ -480,8 +480,15 @@ impl<T> Client<T> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = crate::model::EmptyParams::default();
-                let _ =
-                    self.rpc.call(None, "ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+                let _ = self.rpc.call(
+                    None,
+                    Ping::NAME,
+                    &params,
+                    Splice::default(),
+                    Timing::exactly(timeout),
+                    Call::Ping,
+                    now,
+                );
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }

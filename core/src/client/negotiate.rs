@@ -27,8 +27,8 @@ use crate::error::{CloseReason, NegotiationError};
 use crate::json::{JsonText, write_json};
 use crate::jsonrpc::{RpcError, Splice, code};
 use crate::model::{
-    Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult, Method,
-    ProtocolVersion, Readable, RootsCapability, ServerCapabilities, key,
+    Discover, DiscoverResult, EmptyParams, Era, Implementation, Initialize, InitializeParams, InitializeResult,
+    Initialized, Method, Notice, ProtocolVersion, Readable, RootsCapability, ServerCapabilities, key,
 };
 use crate::observer::Observation;
 use crate::rpc::{KeepAlive, LinkKind, LinkedRole, Timing};
@@ -129,7 +129,7 @@ impl<T> Client<T> {
         };
         let splice = Splice { members: b"", meta: &meta };
         let params = EmptyParams::default();
-        let sent = self.rpc.call(None, "server/discover", &params, splice, Timing::exactly(timeout), Call::Probe, now);
+        let sent = self.rpc.call(None, Discover::NAME, &params, splice, Timing::exactly(timeout), Call::Probe, now);
         debug_assert!(sent.is_ok(), "the probe always serialises");
         self.request_meta = meta;
     }
@@ -226,7 +226,7 @@ impl<T> Client<T> {
         self.phase.0 = Phase::Initializing { retried };
         let params = InitializeParams::new(version, self.config.capabilities.clone(), self.config.info.clone());
         let timing = Timing::exactly(self.config.handshake_timeout);
-        let sent = self.rpc.call(None, "initialize", &params, Splice::default(), timing, Call::Initialize, now);
+        let sent = self.rpc.call(None, Initialize::NAME, &params, Splice::default(), timing, Call::Initialize, now);
         debug_assert!(sent.is_ok(), "the handshake always serialises");
     }
 
@@ -244,7 +244,7 @@ impl<T> Client<T> {
             }
         };
         let Some(peer) = self.legacy_peer(answer) else { return };
-        self.rpc.notify(None, "notifications/initialized", &EmptyParams::default(), Splice::default());
+        self.rpc.notify(None, Initialized::NAME, &EmptyParams::default(), Splice::default());
         self.keep_alive = self.config.keep_alive.map(|config| Box::new(KeepAlive::new(config, now)));
         self.ready(peer, now);
     }

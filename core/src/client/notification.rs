@@ -9,8 +9,9 @@ use super::{Call, CallId, Client, Event};
 use crate::json::{Json, JsonText};
 use crate::jsonrpc::Id;
 use crate::model::{
-    Cancelled, ElicitationComplete, ElicitationCompleteParams, LoggingMessage, LoggingMessageParams, Notice,
-    ResourceUpdated, ResourceUpdatedParams,
+    Cancelled, ElicitationComplete, ElicitationCompleteParams, LoggingMessage, LoggingMessageParams, Notice, Progress,
+    PromptListChanged, ResourceListChanged, ResourceUpdated, ResourceUpdatedParams, SubscriptionsAcknowledged,
+    ToolListChanged,
 };
 use crate::time::Instant;
 
@@ -50,9 +51,9 @@ impl ServerNotification {
     /// Reads a notification. What is unknown, or not as the specification has it, is kept as it is.
     pub fn read(method: &str, params: Option<JsonText<'_>>) -> Self {
         let typed = match method {
-            "notifications/tools/list_changed" => Some(Self::ToolsListChanged),
-            "notifications/prompts/list_changed" => Some(Self::PromptsListChanged),
-            "notifications/resources/list_changed" => Some(Self::ResourcesListChanged),
+            ToolListChanged::NAME => Some(Self::ToolsListChanged),
+            PromptListChanged::NAME => Some(Self::PromptsListChanged),
+            ResourceListChanged::NAME => Some(Self::ResourcesListChanged),
             ResourceUpdated::NAME => read::<ResourceUpdated>(params).map(Self::ResourceUpdated),
             LoggingMessage::NAME => read::<LoggingMessage>(params).map(Self::Message),
             ElicitationComplete::NAME => read::<ElicitationComplete>(params).map(Self::ElicitationComplete),
@@ -88,14 +89,14 @@ impl<T> Client<T> {
         now: Instant,
     ) -> Option<Event<'a, T, JsonText<'a>>> {
         match &*method {
-            "notifications/progress" => return self.progress(params?, now),
-            "notifications/cancelled" => {
+            Progress::NAME => return self.progress(params?, now),
+            Cancelled::NAME => {
                 if let Some(cancelled) = read::<Cancelled>(params) {
                     self.cancelled_by_server(cancelled);
                 }
                 return None;
             }
-            "notifications/subscriptions/acknowledged" => {
+            SubscriptionsAcknowledged::NAME => {
                 self.acknowledged(params?);
                 return None;
             }

@@ -9,10 +9,11 @@ use super::{CallOptions, ClientConfig};
 use crate::error::CallError;
 use crate::jsonrpc::code;
 use crate::model::Era;
+use crate::observer::{Observation, Observed};
 use crate::time::Instant;
 
 /// What all pages of one listing together may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageLimits {
     /// [`Limits::pages`](crate::Limits::pages).
@@ -21,13 +22,16 @@ pub struct PageLimits {
     pub bytes: usize,
     /// [`ClientConfig::total_timeout`]: a listing is one call to the program, however many requests it takes.
     pub total_timeout: Duration,
+    /// Who is told that there was too much.
+    observer: Observed,
 }
 
 impl PageLimits {
     /// As a client is configured.
     pub fn of(config: &ClientConfig) -> Self {
         let limits = &config.limits;
-        Self { pages: limits.pages, bytes: limits.listing_bytes, total_timeout: config.total_timeout }
+        let (total_timeout, observer) = (config.total_timeout, config.observer.clone());
+        Self { pages: limits.pages, bytes: limits.listing_bytes, total_timeout, observer }
     }
 }
 
@@ -115,11 +119,16 @@ impl Pages {
     /// the modern era an empty string is a cursor like any other; in the legacy era, which does not say, servers mean the
     /// end by it.
     pub fn next(&mut self, bytes: usize, next_cursor: Option<String>) -> Result<Option<String>, PageError> {
-        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(PageError::TooManyBytes)?;
+        let Some(bytes_left) = self.bytes_left.checked_sub(bytes) else {
+            self.limits.observer.tell(|| Observation::LimitHit { limit: "listing_bytes" });
+            return Err(PageError::TooManyBytes);
+        };
+        self.bytes_left = bytes_left;
         let is_cursor = |cursor: &String| self.era == Era::Modern || !cursor.is_empty();
         let Some(cursor) = next_cursor.filter(is_cursor) else { return Ok(None) };
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
+            self.limits.observer.tell(|| Observation::LimitHit { limit: "pages" });
             return Err(PageError::TooManyPages);
         }
         if self.seen.insert(cursor.clone()) { Ok(Some(cursor)) } else { Err(PageError::RepeatedCursor) }

@@ -11,7 +11,8 @@ macro_rules! either {
     };
 }
 
-/// The part of [`Machine`](crate::Machine) that moves bytes and time.
+/// The part of [`Machine`](crate::Machine) that moves bytes and time. A match has to name the variants where it stands, so
+/// that a trait could only ask each type for the match, function by function.
 macro_rules! moves_either {
     () => {
         fn read_buf(&mut self, conn: crate::machine::ConnId) -> &mut [u8] {

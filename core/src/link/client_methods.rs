@@ -2,6 +2,9 @@
 
 /// The methods that every client has. The type says how its role is reached: `at` for doing something at a time, `role`
 /// for looking.
+///
+/// They are functions of the types themselves: a trait would have to be imported by every program that calls something, and
+/// would show how the role is reached, which is nobody's business.
 macro_rules! client_methods {
     () => {
         /// Starts a call.

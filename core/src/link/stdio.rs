@@ -1,6 +1,10 @@
 //! MCP over one byte stream with a message per line: a child's stdin and stdout, our own, a Unix socket, TCP.
 
 /// The part of [`Machine`](crate::Machine) that moves bytes and time, which is the same for both roles.
+///
+/// These are required functions of that trait, and no other trait can supply them: with default functions elsewhere each type
+/// would have to hand on every one of them by hand, and implementing `Machine` for all types of a private trait would show that
+/// trait to everybody, in place of the two types.
 macro_rules! moves_bytes {
     ($role:ident) => {
         fn read_buf(&mut self, conn: crate::machine::ConnId) -> &mut [u8] {

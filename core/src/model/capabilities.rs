@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing() {
+    fn capabilities_that_are_missing_are_named() {
         assert_eq!(missing("{}", r#"{"sampling":{}}"#), Some(r#"{"sampling":{}}"#.to_string()));
         assert_eq!(missing(r#"{"sampling":{}}"#, r#"{"sampling":{}}"#), None);
         assert_eq!(

@@ -8,9 +8,9 @@ use super::{
     CreateMessageParams, CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult, ElicitationCompleteParams,
     EmptyParams, EmptyResult, GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListRootsParams, ListRootsResult, ListToolsResult,
-    LoggingMessageParams, PaginatedParams, ProgressParams, ProtocolVersion, ReadResourceParams, ReadResourceResult,
-    ResourceUpdatedParams, ServerCapabilities, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams,
+    LoggingMessageParams, Method, PaginatedParams, ProgressParams, ProtocolVersion, ReadResourceParams,
+    ReadResourceResult, ResourceUpdatedParams, ServerCapabilities, SetLevelParams, SubscribeParams,
+    SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams,
 };
 use Capability::{Completions, Elicitation, Logging, Prompts, Resources, Roots, Sampling, Subscriptions, Tools};
 use Repeats::{Always, IfToolSaysSo};
@@ -32,6 +32,8 @@ pub(crate) struct MethodInfo {
     substituted: bool,
     /// Whether its result may be cached.
     pub(crate) cacheable: bool,
+    /// The methods whose results it makes stale in a cache: those about the same resource, if it names one, else all.
+    pub(crate) outdates: &'static [&'static str],
     /// Whether it may be sent again when nobody knows whether the first was carried out.
     pub(crate) repeats: Repeats,
     /// Whether a handler of the program's runs behind it, perhaps for long: it asks for progress, and in the modern era it
@@ -155,13 +157,18 @@ methods! {
         /// A log message.
         LoggingMessage: LoggingMessageParams = "notifications/message".by(Server).of_offer(Logging);
         /// The list of tools has changed.
-        ToolListChanged: EmptyParams = "notifications/tools/list_changed".by(Server).of_offer(Tools);
+        ToolListChanged: EmptyParams
+            = "notifications/tools/list_changed".by(Server).of_offer(Tools).outdates(&[ListTools::NAME]);
         /// The list of prompts has changed.
-        PromptListChanged: EmptyParams = "notifications/prompts/list_changed".by(Server).of_offer(Prompts);
+        PromptListChanged: EmptyParams
+            = "notifications/prompts/list_changed".by(Server).of_offer(Prompts).outdates(&[ListPrompts::NAME]);
         /// The list of resources has changed.
-        ResourceListChanged: EmptyParams = "notifications/resources/list_changed".by(Server).of_offer(Resources);
+        ResourceListChanged: EmptyParams
+            = "notifications/resources/list_changed".by(Server).of_offer(Resources)
+                .outdates(&[ListResources::NAME, ListResourceTemplates::NAME]);
         /// A watched resource, or one below it, has changed.
-        ResourceUpdated: ResourceUpdatedParams = "notifications/resources/updated".by(Server).of_offer(Resources);
+        ResourceUpdated: ResourceUpdatedParams
+            = "notifications/resources/updated".by(Server).of_offer(Resources).outdates(&[ReadResource::NAME]);
         /// The stream is open, and what it will carry (2026-07-28).
         SubscriptionsAcknowledged: SubscriptionsAcknowledgedParams
             = "notifications/subscriptions/acknowledged".by(Server).since(ProtocolVersion::V2026_07_28);
@@ -193,6 +200,7 @@ impl MethodInfo {
             of_offer: None,
             substituted: false,
             cacheable: false,
+            outdates: &[],
             repeats: Repeats::Never,
             handled: false,
             named_by: None,
@@ -227,6 +235,10 @@ impl MethodInfo {
 
     const fn cacheable(self) -> Self {
         Self { cacheable: true, ..self }
+    }
+
+    const fn outdates(self, methods: &'static [&'static str]) -> Self {
+        Self { outdates: methods, ..self }
     }
 
     const fn repeats(self, repeats: Repeats) -> Self {

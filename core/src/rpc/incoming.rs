@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{OutgoingKind, Rpc};
 use crate::jsonrpc::{Id, RpcError, Splice, encode_result};
-use crate::observer::{Observation, Outcome};
+use crate::observer::Outcome;
 
 /// Names a request of the peer's while it is open. Unlike the peer's own id it is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ impl<T, I> Rpc<T, I> {
             return Err(NotBegun::DuplicateId);
         }
         if self.incoming.len() >= self.room.incoming_requests as usize {
-            self.observe(|| Observation::LimitHit { limit: "incoming_requests" });
+            self.limit_hit("incoming_requests");
             return Err(NotBegun::TooMany);
         }
         let key = RequestKey { session: self.index, number: self.next_key };

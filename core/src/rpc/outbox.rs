@@ -4,6 +4,8 @@
 //! but their bytes. Where each travels by itself, as over HTTP, the link takes them out one by one, with a label that says
 //! all it has to know.
 
+#[cfg(any(test, feature = "http"))]
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,7 +13,7 @@ use core::ops::Range;
 
 use super::RequestKey;
 use crate::buffer::WriteBuffer;
-use crate::json::JsonText;
+use crate::json::{JsonText, first_member};
 use crate::jsonrpc::{Splice, encode_request};
 use crate::model::{Method, MethodInfo, Notice};
 
@@ -50,6 +52,8 @@ pub(crate) struct Label {
     pub(crate) method: Option<MethodName>,
     /// Where its parameters stand in its bytes, or its result; empty if there are none.
     content: Range<usize>,
+    /// Where the member of a request's parameters stands that says what it is about; empty if there is none.
+    name: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +106,7 @@ impl Outbox {
             None => out.push(b'\n'),
             Some(labels) => {
                 let content = content.start - start..content.end - start;
-                let label = Label { kind, method: method.map(MethodName::of), content };
-                labels.push(label, out.len() - start);
+                labels.push(Label::new(kind, method, content, &out[start..]), out.len() - start);
             }
         }
         Ok(content)
@@ -185,6 +188,22 @@ impl Labels {
     }
 }
 
+impl Label {
+    /// The label of a message that has just been written.
+    fn new(kind: OutgoingKind, method: Option<&str>, content: Range<usize>, message: &[u8]) -> Self {
+        let method = method.map(MethodName::of);
+        let is_request = matches!(kind, OutgoingKind::Request { .. });
+        let member = method.as_ref().filter(|_| is_request).and_then(|method| method.info()?.named_by);
+        let name = member.and_then(|member| {
+            let params = core::str::from_utf8(message.get(content.clone())?).ok()?;
+            let name = first_member(JsonText::trusted(params), member)?.as_str();
+            let start = content.start + (name.as_ptr() as usize - params.as_ptr() as usize);
+            Some(start..start + name.len())
+        });
+        Self { kind, method, content, name: name.unwrap_or_default() }
+    }
+}
+
 impl MethodName {
     fn of(name: &str) -> Self {
         MethodInfo::find(name).map_or_else(|| Self::Other(name.into()), Self::Known)
@@ -220,7 +239,17 @@ impl Outgoing {
 
     /// Its parameters, or its result.
     pub(crate) fn content(&self) -> Option<JsonText<'_>> {
-        let text = core::str::from_utf8(self.bytes.get(self.label.content.clone())?).ok()?;
+        self.text(&self.label.content)
+    }
+
+    /// What a request is about: the name of a tool or a prompt, the URI of a resource.
+    #[cfg(any(test, feature = "http"))]
+    pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
+        self.text(&self.label.name)?.as_text()
+    }
+
+    fn text(&self, place: &Range<usize>) -> Option<JsonText<'_>> {
+        let text = core::str::from_utf8(self.bytes.get(place.clone())?).ok()?;
         (!text.is_empty()).then(|| JsonText::trusted(text))
     }
 
@@ -234,7 +263,7 @@ impl Outgoing {
         let mut bytes = Vec::new();
         let content = encode_request(&mut bytes, number, method, params, splice)?;
         let kind = OutgoingKind::Request { number, about: None };
-        Ok(Self { label: Label { kind, method: Some(MethodName::of(method)), content }, bytes })
+        Ok(Self { label: Label::new(kind, Some(method), content, &bytes), bytes })
     }
 
     /// The same request under another number.

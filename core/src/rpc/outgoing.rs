@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{OutgoingKind, RequestKey, Rpc};
 use crate::error::{Refused, SendError};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Splice, encode_request};
-use crate::observer::{Observation, Outcome};
+use crate::observer::Outcome;
 use crate::time::{Instant, earliest};
 
 /// A call that waits for its answer.
@@ -88,7 +88,7 @@ impl<T, I> Rpc<T, I> {
     /// There is no room for another call.
     pub(crate) fn full(&self) -> SendError {
         let calls = self.pending.len() >= self.room.pending_calls as usize;
-        self.observe(|| Observation::LimitHit { limit: if calls { "pending_calls" } else { "outbox_soft_bytes" } });
+        self.limit_hit(if calls { "pending_calls" } else { "outbox_soft_bytes" });
         SendError::Full
     }
 

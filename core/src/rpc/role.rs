@@ -50,6 +50,12 @@ pub(crate) trait LinkedRole {
         self.rpc().observe_incoming(message, bytes);
     }
 
+    /// What the session is called on the wire from here on, for whoever watches.
+    #[cfg(feature = "http")]
+    fn watch_session(&mut self, id: Option<&str>) {
+        self.rpc_mut().watch_session(id);
+    }
+
     /// Finds out what a message is that has an id and says nothing.
     fn recognize(&self, malformed: &mut Malformed) {
         self.rpc().recognize(malformed);

@@ -232,13 +232,16 @@ fn messages_that_travel_by_themselves_know_what_they_are() {
     assert_eq!((call.request_id(), call.content().map(|text| text.as_str())), (Some(1), Some(r#"{"name":"a\"b"}"#)));
     assert!(call.label.method.as_ref().is_some_and(MethodName::is::<CallTool>));
     assert_eq!(call.bytes, br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a\"b"}}"#);
+    assert_eq!(call.name().as_deref(), Some("a\"b"), "what it is about");
     // The same once more, under another number.
     let again = call.renumbered(12).unwrap();
+    assert_eq!(again.name(), call.name());
     assert_eq!(again.bytes, br#"{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"a\"b"}}"#);
     assert_eq!((again.request_id(), again.content()), (Some(12), call.content()));
 
     let told = session.outbox.take().unwrap();
     assert!(told.tells::<Initialized>() && told.request_id().is_none() && told.content().is_none());
+    assert!(told.name().is_none());
     assert!(told.renumbered(1).is_some_and(|request| request.content().is_none()));
     let answer = session.outbox.take().unwrap();
     assert!(answer.label.method.is_none() && answer.renumbered(1).is_none());

@@ -8,7 +8,9 @@ use crate::error::CloseReason;
 use crate::json::{JsonText, first_member};
 use crate::jsonrpc::{Id, Malformed, Message};
 use crate::model::MethodInfo;
-use crate::observer::{Direction, Finished, MessageKind, Observation, Observed, Outcome, Passed, Phase, limit_of};
+use crate::observer::{
+    Direction, Finished, MessageKind, Observation, Observed, Outcome, Passed, Phase, SessionId, limit_of, redacted_uri,
+};
 use crate::table::Table;
 use crate::time::Instant;
 
@@ -17,6 +19,8 @@ pub(super) struct Watch {
     observer: Observed,
     /// The time of the last input.
     now: Instant,
+    /// What the session is called on the wire, once that is known.
+    session: Option<Box<str>>,
     outgoing: Table<i64, Open>,
     incoming: Table<RequestKey, (Id, Open)>,
 }
@@ -32,7 +36,7 @@ impl Watch {
     pub(super) fn new(observer: &Observed) -> Option<Box<Self>> {
         observer.is_watched().then(|| {
             let (outgoing, incoming) = (Table::new(), Table::new());
-            Box::new(Self { observer: observer.clone(), now: Instant::ZERO, outgoing, incoming })
+            Box::new(Self { observer: observer.clone(), now: Instant::ZERO, session: None, outgoing, incoming })
         })
     }
 
@@ -77,13 +81,16 @@ impl Watch {
     fn open(&self, method: &str, params: Option<JsonText<'_>>) -> Open {
         let member = MethodInfo::find(method).and_then(|info| info.named_by);
         let name = member.zip(params).and_then(|(member, params)| first_member(params, member)?.as_text());
-        Open { method: method.into(), name: name.map(|name| name.as_ref().into()), since: self.now }
+        let shown = |name: &str| if member == Some("uri") { redacted_uri(name).into() } else { name.into() };
+        Open { method: method.into(), name: name.map(|name| shown(&name)), since: self.now }
     }
 
     fn finished(&self, direction: Direction, id: &Id, open: &Open, outcome: Outcome) {
         let latency = self.now.since(open.since);
         let (method, name) = (&*open.method, open.name.as_deref());
-        self.observer.tell(|| Observation::Finished(Finished { direction, id, method, name, latency, outcome }));
+        let session = self.session.as_deref().map(SessionId);
+        self.observer
+            .tell(|| Observation::Finished(Finished { direction, id, method, name, session, latency, outcome }));
     }
 
     /// A request of ours is over.
@@ -124,9 +131,22 @@ impl<T, I> Rpc<T, I> {
         }
     }
 
+    /// There would have been more of something than this field of [`Limits`](crate::limits::Limits) allows.
+    pub(crate) fn limit_hit(&self, limit: &'static str) {
+        self.observe(|| Observation::LimitHit { limit });
+    }
+
     /// Whether somebody watches.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_some()
+    }
+
+    /// What the session is called on the wire from here on, for whoever watches.
+    #[cfg(feature = "http")]
+    pub(crate) fn watch_session(&mut self, id: Option<&str>) {
+        if let Some(watch) = &mut self.watch {
+            watch.session = id.map(Box::from);
+        }
     }
 
     /// What happens from here on happens now.
@@ -155,7 +175,7 @@ impl<T, I> Rpc<T, I> {
         if self.is_watched() {
             self.observe(|| Observation::Failed { phase: Phase::Reading, error: malformed });
             if let Some(limit) = limit_of(malformed.kind) {
-                self.observe(|| Observation::LimitHit { limit });
+                self.limit_hit(limit);
             }
         }
     }
@@ -168,7 +188,7 @@ impl<T, I> Rpc<T, I> {
             _ => Phase::Transport,
         };
         if *reason == CloseReason::PeerStoppedReading {
-            self.observe(|| Observation::LimitHit { limit: "outbox_hard_bytes" });
+            self.limit_hit("outbox_hard_bytes");
         }
         self.observe(|| Observation::Failed { phase, error: reason });
     }

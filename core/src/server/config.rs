@@ -166,7 +166,7 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// What a server knows of the client that a request comes from. In the modern era every request says it anew.
+/// What a server knows of the client that a request comes from. In the modern era every request says it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Caller {

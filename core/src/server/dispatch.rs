@@ -15,11 +15,11 @@ use crate::json::{Fault, JsonText};
 use crate::jsonrpc::{Id, RpcError, Splice, code};
 use crate::model::{
     CallTool, Cancelled, Capability, ClientCapabilities, Complete, Discover, DiscoverResult, EmptyResult, Era,
-    GetPrompt, Implementation, Initialize, InitializeParams, InitializeResult, ListPrompts, ListPromptsResult,
-    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ListTools, ListToolsResult,
-    Listen, LoggingLevel, Method, MethodInfo, Notice, Ping, Progress, ProgressParams, ProtocolVersion, ReadResource,
-    Readable, RequestMeta, ServerCapabilities, SetLevel, SetLevelParams, Side, Subscribe, SubscribeParams, Unsubscribe,
-    Within, key,
+    GetPrompt, Implementation, Initialize, InitializeParams, InitializeResult, Initialized, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListTools, ListToolsResult, Listen, LoggingLevel, Method, MethodInfo, Notice, Ping, Progress, ProgressParams,
+    ProtocolVersion, ReadResource, Readable, RequestMeta, ServerCapabilities, SetLevel, SetLevelParams, Side,
+    Subscribe, SubscribeParams, Unsubscribe, Within, key,
 };
 use crate::observer::Observation;
 use crate::principal::Principal;
@@ -79,7 +79,7 @@ impl<T, H: Clone> Server<T, H> {
             kind: RequestKind::Immediate,
         };
         let modern_meta = meta.protocol_version.is_some() || meta.client_capabilities.is_some();
-        if modern_meta || method == "server/discover" || self.rpc.is_anonymous() {
+        if modern_meta || method == Discover::NAME || self.rpc.is_anonymous() {
             let caller = self.modern_caller(meta)?;
             let wrong_level = |_| RpcError::invalid_params("the log level is none of the eight that there are");
             let log_level = meta.log_level.map(|level| LoggingLevel::read(level));
@@ -88,7 +88,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         let caller = self.legacy.caller.clone();
         match (&caller, method) {
-            (None, "initialize") | (_, "ping") | (Some(_), _) => {
+            (None, Initialize::NAME) | (_, Ping::NAME) | (Some(_), _) => {
                 let request = request(caller.as_ref(), Some(self.legacy.log_level));
                 Ok((caller, request))
             }
@@ -267,11 +267,11 @@ impl<T, H: Clone> Server<T, H> {
         now: Instant,
     ) -> Option<ServerEvent<'a, T, H>> {
         match &*method {
-            "notifications/initialized" => {
+            Initialized::NAME => {
                 self.legacy.operating = self.legacy.caller.is_some();
                 None
             }
-            "notifications/cancelled" => {
+            Cancelled::NAME => {
                 let cancelled = Cancelled::read(params?).ok()?;
                 let (key, request) = self.rpc.cancelled(&cancelled.request_id?)?;
                 self.forget_request(key, &request);

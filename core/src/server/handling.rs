@@ -24,8 +24,9 @@ use super::{Server, ServerEvent};
 use crate::json::{Json, JsonText, MOST_LEVELS, members};
 use crate::jsonrpc::{RpcError, Splice, code, excerpt};
 use crate::model::{
-    CompleteParams, CompleteResult, Era, LoggingLevel, LoggingMessageParams, Meta, ProgressParams, ProgressToken,
-    ProtocolVersion, SubscriptionFilter, Within,
+    CallTool, Complete, CompleteParams, CompleteResult, Era, GetPrompt, LoggingLevel, LoggingMessage,
+    LoggingMessageParams, Meta, Method, Notice, Progress, ProgressParams, ProgressToken, ProtocolVersion, ReadResource,
+    SubscriptionFilter, Within,
 };
 use crate::principal::Principal;
 use crate::rpc::RequestKey;
@@ -210,16 +211,19 @@ impl<T, H: Clone> Server<T, H> {
         let principal = self.rpc.request(key).and_then(|request| request.data.principal.as_deref());
         let opened = self.sealer().open(sealed, &digest(invoked, principal), now).ok_or_else(|| {
             RpcError::invalid_params(
-                "the request state was changed, is too old, or belongs to another call; call anew without it",
+                "the request state was changed, is too old, or belongs to another call; call again without it",
             )
         })?;
         let config = &self.offer.config;
         if config.single_use_state {
             self.used_states.take(&opened, now, config.limits.used_states as usize).map_err(|why| match why {
                 NotUsable::Again => {
-                    RpcError::invalid_params("the request state was used already; call anew without it")
+                    RpcError::invalid_params("the request state was used already; call again without it")
                 }
-                NotUsable::TooMany => RpcError::internal("too many calls are between two rounds; try again later"),
+                NotUsable::TooMany => {
+                    self.rpc.limit_hit("used_states");
+                    RpcError::internal("too many calls are between two rounds; try again later")
+                }
             })?;
         }
         let Carried { inputs, state } = opened.carried;
@@ -334,7 +338,7 @@ impl<T, H: Clone> Server<T, H> {
         if let Some(version) = self.version_of(key) {
             params.keep_within(version);
         }
-        self.rpc.notify(Some(key), "notifications/progress", &params, Splice::default());
+        self.rpc.notify(Some(key), Progress::NAME, &params, Splice::default());
     }
 
     /// Logs to the client, if it wants messages of this severity. With a request, the message belongs to it; modern
@@ -348,7 +352,7 @@ impl<T, H: Clone> Server<T, H> {
             None => self.legacy.operating.then_some(self.legacy.log_level),
         };
         if self.offer.config.logging && least.is_some_and(|least| message.level >= least) {
-            self.rpc.notify(key, "notifications/message", message, Splice::default());
+            self.rpc.notify(key, LoggingMessage::NAME, message, Splice::default());
         }
     }
 }
@@ -383,14 +387,14 @@ impl Serialize for OwnResult<'_> {
 /// What a call is, and whose, for the state that travels between its rounds.
 pub(super) fn digest(request: &Invoked, principal: Option<&Principal>) -> CallDigest {
     let call = match request {
-        Invoked::Tool { name, arguments } => CallDigest::of("tools/call", name, arguments.as_str()),
-        Invoked::Resource { uri, .. } => CallDigest::of("resources/read", uri, ""),
+        Invoked::Tool { name, arguments } => CallDigest::of(CallTool::NAME, name, arguments.as_str()),
+        Invoked::Resource { uri, .. } => CallDigest::of(ReadResource::NAME, uri, ""),
         Invoked::Prompt { name, arguments } => {
             let arguments = Json::of(arguments).unwrap_or_else(|_| Json::empty_object());
-            CallDigest::of("prompts/get", name, arguments.as_str())
+            CallDigest::of(GetPrompt::NAME, name, arguments.as_str())
         }
         Invoked::Method { method, params } => CallDigest::of(method, "", params.as_str()),
-        Invoked::Completion(_) => CallDigest::of("completion/complete", "", ""),
+        Invoked::Completion(_) => CallDigest::of(Complete::NAME, "", ""),
     };
     call.made_by(principal.map(Principal::identity))
 }

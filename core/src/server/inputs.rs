@@ -119,6 +119,7 @@ impl<T, H: Clone> Server<T, H> {
 
     fn ask_legacy_client(&mut self, key: RequestKey, invocation: &Arc<Invocation>, needs: Needs, now: Instant) {
         if invocation.rounds >= self.offer.config.limits.input_rounds {
+            self.rpc.limit_hit("input_rounds");
             let detail = alloc::format!("the handler still asked for input after {} rounds", invocation.rounds);
             return self.fail(key, RpcError::internal(detail));
         }

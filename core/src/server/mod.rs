@@ -48,7 +48,9 @@ use crate::error::{CallError, CloseReason, Refused, SendError};
 use crate::json::{Json, JsonText, write_json};
 use crate::jsonrpc::{Id, Malformed, Message, RpcError, Splice};
 use crate::limits::Limits;
-use crate::model::{EmptyParams, LoggingLevel, MethodInfo, ProtocolVersion, Side, SubscriptionFilter, key};
+use crate::model::{
+    EmptyParams, LoggingLevel, Method, MethodInfo, Ping, ProtocolVersion, Side, SubscriptionFilter, key,
+};
 use crate::observer::Outcome;
 pub use crate::rpc::KeepAliveConfig;
 use crate::rpc::{KeepAlive, KeepAliveStep, LinkKind, LinkedRole, Pending, RequestKey, Rpc, Timing};
@@ -351,8 +353,15 @@ impl<T, H: Clone> Server<T, H> {
         match step {
             KeepAliveStep::Ping(timeout) => {
                 let params = EmptyParams::default();
-                let _ =
-                    self.rpc.call(None, "ping", &params, Splice::default(), Timing::exactly(timeout), Call::Ping, now);
+                let _ = self.rpc.call(
+                    None,
+                    Ping::NAME,
+                    &params,
+                    Splice::default(),
+                    Timing::exactly(timeout),
+                    Call::Ping,
+                    now,
+                );
             }
             KeepAliveStep::GiveUp { missed } => self.close(CloseReason::KeepAliveFailed { missed }),
         }

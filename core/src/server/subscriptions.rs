@@ -10,8 +10,9 @@ use super::registry::Changes;
 use crate::json::write_json;
 use crate::jsonrpc::{Id, RpcError, Splice};
 use crate::model::{
-    EmptyParams, EmptyResult, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsListenParams,
-    key,
+    Cancelled, EmptyParams, EmptyResult, Listen, Method, Notice, PromptListChanged, ResourceListChanged,
+    ResourceUpdated, ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledged,
+    SubscriptionsListenParams, ToolListChanged, key,
 };
 use crate::rpc::RequestKey;
 
@@ -27,10 +28,10 @@ enum Change<'a> {
 impl Change<'_> {
     fn method(self) -> &'static str {
         match self {
-            Self::Tools => "notifications/tools/list_changed",
-            Self::Resources => "notifications/resources/list_changed",
-            Self::Prompts => "notifications/prompts/list_changed",
-            Self::Resource(_) => "notifications/resources/updated",
+            Self::Tools => ToolListChanged::NAME,
+            Self::Resources => ResourceListChanged::NAME,
+            Self::Prompts => PromptListChanged::NAME,
+            Self::Resource(_) => ResourceUpdated::NAME,
         }
     }
 
@@ -52,12 +53,17 @@ impl<T, H: Clone> Server<T, H> {
         let subscribed = self.legacy.subscriptions.resource_subscriptions.get_or_insert_default();
         if !subscribed.contains(&params.uri) {
             if subscribed.len() >= self.offer.config.limits.subscriptions {
-                return Err(RpcError::internal("too many subscriptions; end some first"));
+                return Err(self.too_many_subscriptions());
             }
             subscribed.push(params.uri);
         }
         self.answer(key, &EmptyResult::default());
         Ok(())
+    }
+
+    fn too_many_subscriptions(&self) -> RpcError {
+        self.rpc.limit_hit("subscriptions");
+        RpcError::internal("too many subscriptions; end some first")
     }
 
     pub(super) fn unsubscribe(&mut self, key: RequestKey, params: &SubscribeParams) {
@@ -73,7 +79,7 @@ impl<T, H: Clone> Server<T, H> {
         let subscribable =
             capabilities.tools.is_some() || capabilities.resources.is_some() || capabilities.prompts.is_some();
         if !subscribable {
-            return Err(RpcError::method_not_found("subscriptions/listen"));
+            return Err(RpcError::method_not_found(Listen::NAME));
         }
         // Many clients together may listen as often as they have connections.
         let open = match self.rpc.is_anonymous() {
@@ -82,7 +88,7 @@ impl<T, H: Clone> Server<T, H> {
         };
         let resources = params.notifications.resource_subscriptions.as_ref().map_or(0, Vec::len);
         if open >= self.offer.config.limits.subscriptions || resources > self.offer.config.limits.subscriptions {
-            return Err(RpcError::internal("too many subscriptions; end some first"));
+            return Err(self.too_many_subscriptions());
         }
         let honoured = params.notifications.honoured_by(&capabilities);
         let Some(request) = self.rpc.request_mut(key) else { return Ok(()) };
@@ -95,7 +101,7 @@ impl<T, H: Clone> Server<T, H> {
         }
         self.rpc.notify(
             Some(key),
-            "notifications/subscriptions/acknowledged",
+            SubscriptionsAcknowledged::NAME,
             &Acknowledged { notifications: honoured },
             Splice { members: b"", meta: &meta },
         );
@@ -151,14 +157,14 @@ impl<T, H: Clone> Server<T, H> {
     pub(crate) fn end_subscriptions(&mut self) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Cancelled<'a> {
+        struct Ended<'a> {
             request_id: &'a Id,
             reason: &'a str,
         }
         for (key, id) in self.open_subscriptions(|_| true) {
-            let cancelled = Cancelled { request_id: &id, reason: "the server is shutting down" };
+            let cancelled = Ended { request_id: &id, reason: "the server is shutting down" };
             if !self.rpc.is_anonymous() {
-                self.rpc.notify(Some(key), "notifications/cancelled", &cancelled, Splice::default());
+                self.rpc.notify(Some(key), Cancelled::NAME, &cancelled, Splice::default());
             }
             let mut meta = subscription_meta(&id);
             meta.push(b',');

@@ -1,7 +1,7 @@
 //! A server that only those may call who have a token for it, on plain threads.
 //!
 //! To run it: `cargo run -p windlass-examples --bin protected_blocking -- 127.0.0.1:8080 https://auth.example.com`, with the
-//! authorization server whose tokens are good. It prints its URL. Here a token is `NAME:SCOPE,SCOPE`, so that the example
+//! authorization server whose tokens are good. It prints its URL. Here a token is `NAME.SCOPE.SCOPE`, so that the example
 //! can be tried with curl; a real server takes a `JwtVerifier`, or an `IntrospectionVerifier`.
 
 use serde_json::Value;
@@ -27,8 +27,8 @@ fn example() -> Result<(), Box<dyn std::error::Error>> {
     println!("{url}");
     let resource = ProtectedResource::new(&url, issuer)?.scope_for_tool("shut_down", ["admin"]);
     let verify = move |token: &str| {
-        let (name, scopes) = token.split_once(':').ok_or_else(|| TokenRejected::invalid("it is none of ours"))?;
-        Ok(Principal::new(name).audience(&url).scopes(scopes.split(',')))
+        let (name, scopes) = token.split_once('.').ok_or_else(|| TokenRejected::invalid("it is none of ours"))?;
+        Ok(Principal::new(name).audience(&url).scopes(scopes.split('.')))
     };
     Server::builder("club", "1.0.0")
         .tool(Tool::without_arguments("whoami"), whoami)

@@ -12,7 +12,7 @@
 //!   call, what else was heard, and how many kilobytes of memory that took at most.
 //! - `swarm CALLS PROGRAM ARGS…` makes that many calls from many callers at once; prints how many milliseconds that
 //!   took.
-//! - `serve_http MANNER` serves HTTP on a port of its own, which it prints, until its standard input ends. Answers are
+//! - `serve_http MODE` serves HTTP on a port of its own, which it prints, until its standard input ends. Answers are
 //!   `json` or `events`; an `impatient` server waits for nobody, a `patient` one for everybody, so that no timer of its
 //!   own moves it on, one that wants to be `read` waits for no reader, and a `narrow` one keeps little for those who do not
 //!   read.
@@ -53,20 +53,20 @@ const CALLS_MEANWHILE: u32 = 200;
 
 program!(main() -> Result<(), Box<dyn std::error::Error>>, {
     let mut arguments = std::env::args().skip(1);
-    let manner = arguments.next().unwrap_or_default();
-    if manner == "serve" || manner == "serve_measured" {
+    let mode = arguments.next().unwrap_or_default();
+    if mode == "serve" || mode == "serve_measured" {
         let server = served::start(Endpoint::own_stdio()?)?;
         let before = peak_kilobytes()?;
         let outcome = wait!(server.wait_closed());
-        if manner == "serve_measured" {
+        if mode == "serve_measured" {
             eprintln!("{}", peak_kilobytes()? - before);
         }
         return Ok(outcome?);
     }
-    if manner == "serve_here" {
+    if mode == "serve_here" {
         return Ok(wait!(served::plain().serve_stdio())?);
     }
-    if manner == "serve_http" {
+    if mode == "serve_http" {
         let listener = HttpListener::bind("127.0.0.1:0")?;
         let url = listener.url("/mcp");
         let server = served::start_http(listener, config(&arguments.next().unwrap_or_default()))?;
@@ -78,7 +78,7 @@ program!(main() -> Result<(), Box<dyn std::error::Error>>, {
         });
         return Ok(wait!(server.wait_closed())?);
     }
-    if manner == "listeners" {
+    if mode == "listeners" {
         let number = arguments.next().ok_or("how many listeners?")?.parse()?;
         let mut audience = Audience::gather(number)?;
         let client = wait!(Client::connect(HttpTarget::new(&audience.url)?))?;
@@ -102,9 +102,9 @@ program!(main() -> Result<(), Box<dyn std::error::Error>>, {
         wait!(client.close());
         return Ok(());
     }
-    let calls = if manner == "swarm" { arguments.next().ok_or("how many calls?")?.parse()? } else { 0 };
+    let calls = if mode == "swarm" { arguments.next().ok_or("how many calls?")?.parse()? } else { 0 };
     let command = Command::new(arguments.next().ok_or("whom to connect to?")?).args(arguments);
-    match manner.as_str() {
+    match mode.as_str() {
         "idle" => {
             let client = wait!(Client::connect(command))?;
             let before = processor_time();
@@ -187,9 +187,9 @@ program!(main() -> Result<(), Box<dyn std::error::Error>>, {
 });
 
 /// How a server over HTTP behaves.
-fn config(manner: &str) -> HttpServerConfig {
+fn config(mode: &str) -> HttpServerConfig {
     let mut config = HttpServerConfig::on_loopback();
-    match manner {
+    match mode {
         "events" => config.json_answers = false,
         "impatient" => {
             config.head_timeout = Duration::from_millis(300);

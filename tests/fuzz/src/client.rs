@@ -35,7 +35,7 @@ pub struct Program {
     inputs: Vec<(InputReply, InputResponse)>,
     challenges: Vec<ChallengeReply>,
     pub cancelled: u32,
-    pub renewed: bool,
+    pub reinitialized: bool,
     ready: bool,
     /// The planted bug: a call that an update is about is forgotten.
     forgets: Option<Forgets>,
@@ -212,7 +212,7 @@ impl Program {
     pub fn told(&mut self, event: ClientEvent<'_, u32>) -> bool {
         match event {
             ClientEvent::Ready(_) => assert!(!std::mem::replace(&mut self.ready, true), "it is ready once"),
-            ClientEvent::Reinitialized(_) => self.renewed = true,
+            ClientEvent::Reinitialized(_) => self.reinitialized = true,
             ClientEvent::Completed { call, token, outcome } => {
                 let open = self.open.remove(&token).expect("a call completes once");
                 assert_eq!(open.id, call);

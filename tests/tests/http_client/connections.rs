@@ -203,7 +203,7 @@ fn what_nobody_asked_for_ends_a_connection_and_nothing_else() {
 }
 
 #[test]
-fn a_session_is_begun_anew_while_calls_hold_all_connections() {
+fn a_client_initializes_again_while_calls_hold_all_connections() {
     let mut http = without_listener();
     http.connections = 1;
     let mut talk = Talk::legacy_with(config(), http, "2025-11-25", Some("s1"));
@@ -293,7 +293,7 @@ fn there_need_be_no_limit() {
 }
 
 #[test]
-fn what_was_asked_before_the_server_began_anew_is_not_answered() {
+fn what_was_asked_before_the_server_was_restarted_is_not_answered() {
     let mut config = config();
     config.capabilities = ClientCapabilities::new().with_roots(true);
     let mut talk = Talk::legacy_with(config, without_listener(), "2025-11-25", Some("s1"));

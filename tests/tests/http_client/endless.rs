@@ -57,7 +57,7 @@ fn fails_at_once(talk: &mut Talk, number: u32, request: &Request) {
 }
 
 #[test]
-fn answers_of_both_eras() {
+fn an_answer_without_end_is_given_up_in_both_eras() {
     for endless in ENDLESS {
         for mut talk in [
             Talk::modern_with(limited(), http()),
@@ -108,7 +108,7 @@ fn comments_extend_no_deadline() {
 }
 
 #[test]
-fn a_stream_that_was_resumed() {
+fn a_stream_that_was_resumed_is_given_up_too() {
     let mut talk = Talk::legacy_with(limited(), without_listener(), "2025-11-25", Some("s1"));
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
     let call = talk.request();
@@ -132,7 +132,7 @@ fn a_stream_that_was_resumed() {
 }
 
 #[test]
-fn the_listening_stream() {
+fn a_listening_stream_whose_event_has_no_end_is_given_up() {
     for endless in ENDLESS {
         let (mut talk, get) = Talk::at_the_listener(limited(), http(), Some("s1"));
         talk.stream(&get);
@@ -171,7 +171,7 @@ fn a_listening_stream_that_is_never_anything_else() {
 }
 
 #[test]
-fn a_subscription() {
+fn a_subscription_whose_event_has_no_end_is_given_up() {
     let mut talk = Talk::modern_with(limited(), http());
     let filter = SubscriptionFilter::new().with_tools_list_changed(true);
     talk.client.listen(filter, &CallOptions::new(), 9, talk.now).unwrap();
@@ -219,7 +219,7 @@ fn the_oldest_transport_before_it_is_one() {
 }
 
 #[test]
-fn the_oldest_transport() {
+fn the_oldest_transport_gives_up_an_event_without_end() {
     let (mut talk, get) = at_the_oldest();
     talk.begins_at_the_oldest(&get, "/messages");
     let (number, _) = talk.call::<Ping>(&EmptyParams::new());
@@ -257,7 +257,7 @@ fn what_comes_back_for_a_message_is_not_listened_to_for_long() {
 }
 
 #[test]
-fn one_call_without_a_handshake() {
+fn one_call_without_a_handshake_gives_up_an_event_without_end() {
     let params = JsonText::parse(r#"{"name":"now"}"#).unwrap();
     let options = CallOptions::new();
     let call = ("tools/call", &params, &options);
@@ -289,7 +289,7 @@ fn one_call_without_a_handshake() {
 }
 
 #[test]
-fn the_exchange_seam() {
+fn exchanges_of_somebody_elses_give_up_an_event_without_end() {
     let now = Instant::ZERO;
     let mut client: HttpClient<u32> = HttpClient::new(limited(), http(), now).delegating();
     let Output::Open { conn: probe, .. } = client.poll() else { panic!("it begins with a request") };

@@ -166,7 +166,7 @@ fn a_cached_verdict_that_is_wrong() {
 }
 
 #[test]
-fn the_oldest_transport() {
+fn the_oldest_transport_is_spoken_with_its_messages_on_one_stream() {
     let (mut talk, get) = Talk::at_the_oldest(config());
     talk.stream(&get);
     talk.lines(&get, "event: endpoint\ndata: /messages?sessionId=1\n\n");

@@ -31,7 +31,7 @@ fn fails(happens: impl FnOnce(&mut Talk, &Request), says: &str) {
 }
 
 #[test]
-fn statuses() {
+fn a_status_that_is_no_success_fails_the_call_and_is_named() {
     for status in [408, 409, 413, 429, 500, 502, 503, 504] {
         fails(
             |talk, request| talk.plain(request, status, "text"),
@@ -150,7 +150,7 @@ fn answers_without_an_outcome() {
 }
 
 #[test]
-fn bodies_without_end() {
+fn a_body_without_end_fails_the_call_at_the_limit() {
     let long = "x".repeat(2000);
     fails(|talk, request| talk.json(request, 200, &long), "the answer is longer than 1000 bytes");
     fails(
@@ -232,7 +232,7 @@ fn heads_that_are_none() {
 }
 
 #[test]
-fn stalls() {
+fn a_response_that_stalls_anywhere_times_out() {
     let stalls = |part: &[u8]| {
         let mut talk = Talk::modern();
         let (number, request) = call(&mut talk);
@@ -258,7 +258,7 @@ fn stalls() {
 }
 
 #[test]
-fn breaks() {
+fn a_response_that_breaks_off_fails_the_call_and_says_how() {
     fails(|talk, request| talk.cut(request), "the connection ended without an answer");
     fails(|talk, request| talk.breaks(request.conn, "reset"), "the connection broke: reset");
     fails(

@@ -24,11 +24,11 @@ fn again(talk: &mut Talk, request: &Request) -> Request {
 }
 
 /// The same request, under an id of its own: the server may know the first.
-fn anew(talk: &mut Talk, request: &Request) -> Request {
-    let anew = talk.request();
-    assert!(anew.conn != request.conn && anew.says() == request.says(), "{}", talk.transcript);
-    assert_ne!(anew.id(), request.id());
-    anew
+fn made_again(talk: &mut Talk, request: &Request) -> Request {
+    let again = talk.request();
+    assert!(again.conn != request.conn && again.says() == request.says(), "{}", talk.transcript);
+    assert_ne!(again.id(), request.id());
+    again
 }
 
 /// A client without a connection that it could use again.
@@ -44,14 +44,14 @@ fn what_does_no_harm_is_said_again_once() {
     let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let request = talk.request();
     late(&mut talk, &request);
-    let request = anew(&mut talk, &request);
+    let request = made_again(&mut talk, &request);
     talk.json(&request, 200, &request.result(r#"{"tools":[]}"#));
     assert!(talk.outcome(number).is_ok());
 
     let (number, _) = talk.call::<ListTools>(&PaginatedParams::new());
     let request = talk.request();
     late(&mut talk, &request);
-    let request = anew(&mut talk, &request);
+    let request = made_again(&mut talk, &request);
     late(&mut talk, &request);
     assert!(talk.failed(number).contains("408 Request Timeout; try again later"), "{}", talk.failed(number));
     talk.close_down();

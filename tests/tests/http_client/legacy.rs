@@ -138,7 +138,7 @@ fn an_announcement_that_fails_does_not_stop_anything() {
 }
 
 #[test]
-fn a_forgotten_session_is_begun_anew_and_what_is_safe_is_repeated() {
+fn a_client_initializes_again_when_its_session_is_forgotten_and_repeats_what_is_safe() {
     let mut talk = Talk::legacy();
     talk.call::<ListTools>(&PaginatedParams::new());
     let list = talk.request();
@@ -167,7 +167,7 @@ fn a_forgotten_session_is_begun_anew_and_what_is_safe_is_repeated() {
     talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
     talk.json(&ping, 200, &ping.result("{}"));
     assert!(talk.outcome(looks).is_ok() && talk.outcome(waits).is_ok());
-    talk.tells("! renewed: 2025-11-25");
+    talk.tells("! reinitialized: 2025-11-25");
     // The new one is deleted in the end.
     talk.close();
     let delete = talk.request();
@@ -195,7 +195,7 @@ fn late_news_of_the_old_session_does_not_end_the_new_one() {
 }
 
 #[test]
-fn a_session_is_begun_anew_once_for_a_call() {
+fn a_client_initializes_again_once_for_a_call() {
     let mut talk = Talk::legacy();
     let (number, _) = talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
@@ -208,7 +208,7 @@ fn a_session_is_begun_anew_once_for_a_call() {
 }
 
 #[test]
-fn a_session_that_cannot_be_begun_anew() {
+fn calls_fail_if_the_client_cannot_initialize_again() {
     let mut talk = Talk::legacy();
     let (number, _) = talk.call::<Ping>(&EmptyParams::new());
     let ping = talk.request();
@@ -460,7 +460,7 @@ fn a_server_that_has_forgotten_the_session_of_a_broken_stream() {
 }
 
 #[test]
-fn a_message_that_finds_no_session_begins_it_anew() {
+fn a_message_that_finds_no_session_has_the_client_initialize_again() {
     let mut talk = Talk::legacy();
     let (number, _) = talk.call::<CallTool>(&CallToolParams::new("echo"));
     let call = talk.request();
@@ -481,7 +481,7 @@ fn a_message_that_finds_no_session_begins_it_anew() {
 }
 
 #[test]
-fn a_server_that_never_takes_the_announcement_is_not_begun_anew_with_without_end() {
+fn a_client_does_not_initialize_again_without_end_with_a_server_that_never_takes_the_announcement() {
     let (mut talk, announcement) = Talk::at_the_announcement(Some("s1"));
     talk.plain(&announcement, 404, "");
     talk.no_request();

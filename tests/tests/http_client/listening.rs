@@ -41,7 +41,7 @@ fn it_takes_no_connection_from_the_calls() {
 }
 
 #[test]
-fn what_comes_unasked() {
+fn what_comes_unasked_is_told_and_answered_and_completes_no_call() {
     let (mut talk, get) = at_the_listener();
     talk.stream(&get);
     talk.announced();
@@ -424,13 +424,13 @@ fn a_server_that_does_not_answer_is_asked_again() {
 }
 
 #[test]
-fn a_session_that_the_server_does_not_know_when_listening_is_begun_anew() {
+fn a_client_initializes_again_when_its_session_is_not_known_for_listening() {
     let (mut talk, again) = at_the_second_try();
     talk.plain(&again, 404, "Session not found");
     let initialize = talk.request();
     assert_eq!((initialize.says().as_str(), initialize.header("mcp-session-id")), ("initialize", None));
     talk.initialized(&initialize, "2025-11-25", Some("s2"));
-    talk.tells("! renewed: 2025-11-25");
+    talk.tells("! reinitialized: 2025-11-25");
     let get = talk.request();
     assert_eq!((get.header("mcp-session-id"), get.header("last-event-id")), (Some("s2"), None));
     talk.stream(&get);
@@ -444,7 +444,7 @@ fn a_session_that_the_server_does_not_know_when_listening_is_begun_anew() {
 }
 
 #[test]
-fn a_session_that_cannot_be_begun_anew_is_tried_again_with_the_listener() {
+fn a_session_that_could_not_be_initialized_again_is_tried_again_with_the_listener() {
     let (mut talk, again) = at_the_second_try();
     talk.plain(&again, 404, "Session not found");
     let initialize = talk.request();

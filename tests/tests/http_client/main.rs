@@ -3,7 +3,7 @@
 //! Expected transcripts are in the files beside this one. `UPDATE_TRANSCRIPTS=1 cargo test` rewrites them; read the
 //! difference before keeping it.
 
-mod anew;
+mod changing_eras;
 mod chunking;
 mod connections;
 mod credentials;

@@ -231,7 +231,7 @@ fn run(legacy: bool, steps: &[Step], mut clock: impl FnMut(Instant) -> Instant) 
 
 /// What must have been said at least once for the test to mean anything.
 const PHRASES: [&str; 8] = [
-    "! renewed",
+    "! reinitialized",
     "! challenged",
     "Bearer x",
     "no response received",

@@ -68,7 +68,7 @@ fn an_answer_in_a_stream_that_does_not_end() {
 }
 
 #[test]
-fn no_answer() {
+fn a_call_that_is_refused_fails_and_closes() {
     let (mut shot, conn, _) = shot(ProtocolVersion::LATEST);
     read(&mut shot, conn, "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n");
     let said = said(&mut shot);

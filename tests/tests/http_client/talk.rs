@@ -489,7 +489,7 @@ fn told(event: &ClientEvent<'_, u32>) -> String {
             format!("told {method} {}", params.map_or("", |params| params.as_str()))
         }
         ClientEvent::Malformed(malformed) => format!("malformed: {malformed}"),
-        ClientEvent::Reinitialized(peer) => format!("renewed: {}", peer.version),
+        ClientEvent::Reinitialized(peer) => format!("reinitialized: {}", peer.version),
         ClientEvent::ToolLeftOut { name, reason } => format!("left out {name}: {reason}"),
         ClientEvent::Challenged { challenge, .. } => format!("challenged: {:?}", challenge.www_authenticate),
         ClientEvent::NotDelivered(error) => format!("not delivered: {error}"),

@@ -83,7 +83,7 @@ fn act(
     };
 }
 
-/// Once nothing breaks any more, whoever is there is served; whoever could not connect begins anew. How many those are.
+/// Once nothing breaks any more, whoever is there is served; whoever could not connect is started again. How many those are.
 fn every_call_succeeds_now(town: &mut Town, clients: Vec<SimClientId>, random: &mut Random) -> u64 {
     let mut lost = 0;
     for &client in &clients {
@@ -105,7 +105,8 @@ fn every_call_succeeds_now(town: &mut Town, clients: Vec<SimClientId>, random: &
         }
         // A server that was started again knows of no session. What is safe is repeated in a new one, as a list is.
         let list = town[client].call::<ListTools>(&PaginatedParams::new());
-        let (client, list) = list.map_or_else(|why| (begin_anew(town, client, why), None), |list| (client, Some(list)));
+        let (client, list) =
+            list.map_or_else(|why| (start_again(town, client, why), None), |list| (client, Some(list)));
         if let Some(list) = list {
             assert!(town.run_until(|sim| sim[client].outcome(list).is_some()), "{}", town.transcript());
             assert!(town[client].result::<ListTools>(list).is_some(), "{}", town.transcript());
@@ -120,7 +121,7 @@ fn every_call_succeeds_now(town: &mut Town, clients: Vec<SimClientId>, random: &
 }
 
 /// A client whose handshake came to nothing is over; another takes its place.
-fn begin_anew(town: &mut Town, client: SimClientId, why: SendError) -> SimClientId {
+fn start_again(town: &mut Town, client: SimClientId, why: SendError) -> SimClientId {
     assert_eq!(why, SendError::Closed, "{}", town.transcript());
     assert!(town.run_until(|sim| sim[client].closed().is_some()), "{}", town.transcript());
     let again = town.settle_in("dora", Negotiation::Automatic, address());
@@ -152,13 +153,13 @@ fn fragmented() -> NetworkConditions {
 }
 
 #[test]
-fn nothing_breaks() {
+fn where_nothing_breaks_every_client_is_served() {
     let [answers, errors, lost] = many(200, &fragmented());
     assert!(answers > 2 * errors && lost == 0, "{answers} answers, {errors} errors, {lost} lost");
 }
 
 #[test]
-fn everything_breaks() {
+fn whatever_breaks_every_call_ends_and_every_client_is_served_afterwards() {
     let [answers, errors, lost] = many(400, &NetworkConditions::faulty());
     assert!(answers > 400 && errors > 400 && lost > 50, "{answers} answers, {errors} errors, {lost} lost");
 }

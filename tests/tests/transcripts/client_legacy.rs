@@ -13,7 +13,7 @@ use crate::{close_and_expect, expect};
 const ELICIT: &str = r#"{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}"#;
 
 #[test]
-fn a_call() {
+fn calls_are_asked_and_answered_as_the_revision_has_them() {
     let mut sim = legacy_client("2025-11-25");
     sim.client.call::<CallTool>(&tool("echo")).unwrap();
     sim.settle();
@@ -70,7 +70,7 @@ fn the_server_cancels_its_request_and_the_races() {
 }
 
 #[test]
-fn notifications() {
+fn notifications_are_told_and_sent() {
     let mut sim = legacy_client("2025-11-25");
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}"#);
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
@@ -96,7 +96,7 @@ fn a_cancel_and_its_races() {
 }
 
 #[test]
-fn a_time_out() {
+fn a_call_that_times_out_is_cancelled() {
     let mut sim = legacy_client("2025-11-25");
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.run_for(Duration::from_secs(31));
@@ -104,7 +104,7 @@ fn a_time_out() {
 }
 
 #[test]
-fn a_subscription() {
+fn a_subscription_is_one_subscribe_for_each_resource() {
     let mut sim = legacy_client("2025-11-25");
     let filter = SubscriptionFilter::new()
         .with_tools_list_changed(true)
@@ -138,7 +138,7 @@ fn batches_where_the_revision_has_them() {
 }
 
 #[test]
-fn the_server_closes() {
+fn a_server_that_exits_ends_open_calls_and_inputs() {
     let mut sim = legacy_client("2025-11-25");
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     tell(&mut sim, ELICIT);

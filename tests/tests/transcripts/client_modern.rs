@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use windlass::RpcError;
 use windlass::model::{
-    CallTool, ListTools, LoggingLevel, PaginatedParams, Ping, SetLevel, SetLevelParams, SubscriptionFilter,
+    CallTool, Discover, EmptyParams, ListTools, LoggingLevel, PaginatedParams, Ping, SetLevel, SetLevelParams,
+    SubscriptionFilter,
 };
 
 use crate::common::{accept_name, answer_everything, modern_client, tell, tool};
@@ -13,7 +14,7 @@ use crate::{close_and_expect, expect};
 const INPUT_REQUIRED: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"name":{"method":"elicitation/create","params":{"mode":"form","message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}},"requestState":"opaque"}}"#;
 
 #[test]
-fn a_call() {
+fn every_call_says_who_asks_and_ends_with_its_answer() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("echo")).unwrap();
     sim.settle();
@@ -28,7 +29,20 @@ fn a_call() {
 }
 
 #[test]
-fn an_input_round() {
+fn a_server_can_be_asked_again_what_it_is() {
+    let mut sim = modern_client();
+    let call = sim.client.call::<Discover>(&EmptyParams::new()).unwrap();
+    sim.settle();
+    tell(
+        &mut sim,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"prompts":{}}}}"#,
+    );
+    assert!(sim.client.result::<Discover>(call).unwrap().capabilities.prompts.is_some());
+    close_and_expect(&mut sim, "client_modern_discover");
+}
+
+#[test]
+fn a_call_that_needs_input_is_made_again_with_the_answers() {
     let mut sim = modern_client();
     answer_everything(&mut sim.client);
     sim.client.call::<CallTool>(&tool("ask")).unwrap();
@@ -81,7 +95,7 @@ fn requests_of_a_modern_server_are_not_answered() {
 }
 
 #[test]
-fn notifications() {
+fn notifications_are_told_also_unknown_ones() {
     let mut sim = modern_client();
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}"#);
     tell(&mut sim, r#"{"jsonrpc":"2.0","method":"notifications/x-unknown"}"#);
@@ -89,7 +103,7 @@ fn notifications() {
 }
 
 #[test]
-fn progress() {
+fn progress_is_told_for_its_own_call_and_going_forward_only() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("steps")).unwrap();
     sim.settle();
@@ -134,7 +148,7 @@ fn a_cancel_and_its_races() {
 }
 
 #[test]
-fn a_time_out() {
+fn a_call_that_times_out_is_cancelled_and_its_late_answer_counted() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.run_for(Duration::from_secs(31));
@@ -143,7 +157,7 @@ fn a_time_out() {
 }
 
 #[test]
-fn a_subscription() {
+fn a_subscription_begins_when_it_is_acknowledged_and_brings_what_was_asked_for() {
     let mut sim = modern_client();
     let filter = SubscriptionFilter::new().with_tools_list_changed(true);
     let listen = sim.client.listen(filter).unwrap();
@@ -230,7 +244,7 @@ fn wrong_answers_end_their_calls() {
 }
 
 #[test]
-fn the_server_closes() {
+fn a_server_that_exits_ends_open_calls() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.settle();
@@ -241,7 +255,7 @@ fn the_server_closes() {
 }
 
 #[test]
-fn the_stream_breaks() {
+fn a_stream_that_breaks_ends_open_calls() {
     let mut sim = modern_client();
     sim.client.call::<CallTool>(&tool("slow")).unwrap();
     sim.settle();

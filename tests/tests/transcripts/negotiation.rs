@@ -27,7 +27,7 @@ fn automatic() -> Sim<SimClient, Script> {
 }
 
 #[test]
-fn a_modern_server() {
+fn a_modern_server_is_found_out_by_one_probe() {
     let mut sim = automatic();
     tell(&mut sim, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#));
     close_and_expect(&mut sim, "negotiate_modern");

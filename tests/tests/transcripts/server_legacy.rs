@@ -9,7 +9,7 @@ use crate::common::{fresh_server, initialize, legacy, legacy_server, legacy_serv
 use crate::end_and_expect;
 
 #[test]
-fn a_call() {
+fn requests_are_answered_or_refused_one_by_one() {
     let mut sim = legacy_server("2025-11-25");
     say(&mut sim, &legacy(1, "tools/call", r#""name":"echo","arguments":{"a":1}"#));
     say(&mut sim, &legacy(2, "resources/read", r#""uri":"file:///a.txt""#));
@@ -22,7 +22,7 @@ fn a_call() {
 }
 
 #[test]
-fn the_handshake() {
+fn nothing_but_pings_is_answered_before_the_handshake() {
     let mut sim = fresh_server();
     // Pings are answered in any state; other requests have to wait.
     say(&mut sim, &legacy(1, "ping", ""));
@@ -51,7 +51,7 @@ fn an_unknown_version_gets_a_counter_offer() {
 }
 
 #[test]
-fn a_handler_asks() {
+fn a_handler_that_asks_is_run_again_with_the_answers() {
     let mut sim = legacy_server("2025-11-25");
     say(&mut sim, &legacy(1, "tools/call", r#""name":"ask""#));
     say(&mut sim, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"name":"Ada"}}}"#);
@@ -119,7 +119,7 @@ fn a_cancel_and_its_races() {
 }
 
 #[test]
-fn log_levels() {
+fn log_messages_below_the_level_are_not_sent() {
     let mut sim = legacy_server("2025-11-25");
     say(&mut sim, &legacy(1, "tools/call", r#""name":"chatty""#));
     say(&mut sim, &legacy(2, "logging/setLevel", r#""level":"error""#));
@@ -137,7 +137,7 @@ fn log_levels() {
 }
 
 #[test]
-fn progress() {
+fn progress_is_sent_to_who_gave_a_token() {
     let mut sim = legacy_server("2025-11-25");
     say(&mut sim, &legacy(1, "tools/call", r#""name":"steps","_meta":{"progressToken":7}"#));
     say(&mut sim, &legacy(2, "tools/call", r#""name":"steps""#));

@@ -118,7 +118,7 @@ fn too_long_and_too_deep() {
 }
 
 #[test]
-fn batches() {
+fn batches_are_read_where_the_revision_has_them_and_within_the_limit() {
     let ping = legacy(1, "ping", "");
     let call = legacy(2, "tools/call", r#""name":"echo""#);
     let notice = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
@@ -143,7 +143,7 @@ fn batches() {
 }
 
 #[test]
-fn too_many_requests() {
+fn requests_beyond_the_limit_are_refused_at_once() {
     let mut config = server_config();
     config.limits.incoming_requests = 2;
     let mut sim = fresh_server_with(config);

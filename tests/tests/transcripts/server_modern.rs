@@ -6,7 +6,7 @@ use crate::common::{META, fresh_server, fresh_server_with, legacy_server, modern
 use crate::end_and_expect;
 
 #[test]
-fn a_call() {
+fn requests_are_answered_without_a_handshake() {
     let mut sim = fresh_server();
     say(&mut sim, &modern(1, "server/discover", ""));
     say(&mut sim, &modern(2, "tools/call", r#""name":"echo","arguments":{"a":1}"#));
@@ -70,7 +70,7 @@ fn every_request_states_its_version_and_capabilities() {
 }
 
 #[test]
-fn an_input_round() {
+fn a_handler_that_asks_is_run_again_by_the_next_request() {
     let mut sim = fresh_server();
     say(&mut sim, &modern(1, "tools/call", r#""name":"ask""#));
     say(
@@ -235,7 +235,7 @@ fn the_client_closes_its_end() {
 }
 
 #[test]
-fn the_server_closes() {
+fn a_server_that_closes_ends_calls_and_subscriptions() {
     let mut sim = fresh_server();
     say(&mut sim, &modern(1, "tools/call", r#""name":"slow""#));
     say(&mut sim, &modern(2, "subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#));

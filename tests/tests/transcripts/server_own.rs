@@ -155,7 +155,7 @@ fn methods_of_the_legacy_era() {
 }
 
 #[test]
-fn what_is_declared() {
+fn what_is_declared_is_what_the_revision_has() {
     for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut sim = server();
         say(&mut sim, &initialize(version));

@@ -239,7 +239,7 @@ fn what_a_legacy_client_or_its_revision_does_not_have_is_not_asked_for() {
 }
 
 #[test]
-fn handlers_that_fail() {
+fn a_handler_that_fails_is_answered_for_in_every_way_and_era() {
     let mut sim = fresh();
     for (id, what) in ["failure", "refusal", "nothing"].into_iter().enumerate() {
         for (way, (method, params)) in ways(what).into_iter().enumerate() {

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted() {
+    fn types_are_accepted_by_range_and_weight() {
         for (accept, json, stream) in [
             ("application/json, text/event-stream", true, true),
             ("Application/JSON;charset=utf-8", true, false),

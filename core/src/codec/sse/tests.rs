@@ -277,7 +277,7 @@ fn a_decoder_goes_on_with_the_stream_that_resumes() {
 }
 
 #[test]
-fn what_is_written() {
+fn events_are_written_a_field_a_line() {
     let mut out = Vec::new();
     write_event(&mut out, Some("endpoint"), Some(""), b"/a\r\nb\rc\n").unwrap();
     write_retry(&mut out, Duration::from_secs(2));

@@ -39,7 +39,7 @@ use crate::json::Json;
 use crate::jsonrpc::RpcError;
 use crate::machine::{ConnId, Machine, Output, Sealed};
 use crate::model::{LoggingMessageParams, Notice};
-use crate::observer::Observation;
+use crate::observer::{Observation, Phase};
 use crate::rpc::{LinkedRole, RequestKey};
 use crate::server::{Offer, Registry, Reply, ReplyTo, Server, ServerConfig, ServerEvent, is_private, written};
 use crate::time::{Instant, earliest};
@@ -73,7 +73,7 @@ use crate::time::{Instant, earliest};
 pub struct HttpServer<T, H> {
     offer: Arc<Offer<H>>,
     /// Whether the sessions have another offer than this one.
-    renewed: bool,
+    offer_changed: bool,
     entropy: Entropy,
     connections: Connections,
     sessions: Sessions<T, H>,
@@ -112,7 +112,7 @@ impl<T, H: Clone> HttpServer<T, H> {
             connections: Connections::new(http, &limits),
             offer,
             tokens: Tokens::default(),
-            renewed: false,
+            offer_changed: false,
             entropy,
             events: VecDeque::new(),
             params: None,
@@ -143,7 +143,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// What is offered. Clients that want to know are told of changes.
     pub fn registry(&mut self) -> &mut Registry<H> {
-        self.renewed = true;
+        self.offer_changed = true;
         &mut Arc::make_mut(&mut self.offer).registry
     }
 
@@ -253,7 +253,7 @@ impl<T, H: Clone> HttpServer<T, H> {
 
     /// Gives every session the registry as it is now, and tells clients what has changed.
     fn spread_changes(&mut self) {
-        if !core::mem::take(&mut self.renewed) {
+        if !core::mem::take(&mut self.offer_changed) {
             return;
         }
         let changes = Arc::make_mut(&mut self.offer).take_changes();
@@ -350,8 +350,11 @@ impl<T, H: Clone> Machine for HttpServer<T, H> {
         self.connections.wrote(conn, count, now);
     }
 
-    fn conn_failed(&mut self, conn: ConnId, _why: ConnError, now: Instant) {
+    fn conn_failed(&mut self, conn: ConnId, why: ConnError, now: Instant) {
         self.now = now;
+        if self.connections.has(conn) {
+            self.observe(|| Observation::Failed { phase: Phase::Transport, error: &why });
+        }
         self.connections.close(conn);
     }
 

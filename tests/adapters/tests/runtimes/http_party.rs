@@ -21,10 +21,10 @@ pub(crate) struct HttpParty {
 }
 
 impl HttpParty {
-    /// Starts a server that behaves in a `manner` of its programs'.
-    pub(crate) fn start(party: &str, manner: &str) -> Self {
+    /// Starts a server that behaves in a `mode` of its program.
+    pub(crate) fn start(party: &str, mode: &str) -> Self {
         let mut child = Command::new(party)
-            .args(["serve_http", manner])
+            .args(["serve_http", mode])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

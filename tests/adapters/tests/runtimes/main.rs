@@ -25,7 +25,6 @@ macro_rules! cases {
         const OWN_SERVER: &str = crate::peers::$own_server;
 
         mod answering_wrongly;
-        mod beginning_anew;
         mod calling_back;
         mod cancelling;
         mod challenging;
@@ -41,8 +40,10 @@ macro_rules! cases {
         mod listening;
         mod meeting;
         mod noise;
+        mod observing;
         mod over_http;
         mod proxied;
+        mod reinitializing;
         mod resting;
         #[path = "../../../src/served.rs"]
         mod served;

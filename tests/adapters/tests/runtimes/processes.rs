@@ -57,12 +57,12 @@ pub(crate) struct RawServer {
 impl RawServer {
     /// Starts a server on pipes and introduces a legacy client.
     pub(crate) fn start(party: &str) -> Self {
-        Self::start_in_manner(party, "serve_measured")
+        Self::start_in_mode(party, "serve_measured")
     }
 
-    /// The same in another manner of its programs'.
-    pub(crate) fn start_in_manner(party: &str, manner: &str) -> Self {
-        let mut command = Self::command(party, manner);
+    /// The same in another mode of its program.
+    pub(crate) fn start_in_mode(party: &str, mode: &str) -> Self {
+        let mut command = Self::command(party, mode);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = Self::spawn(command);
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -77,8 +77,8 @@ impl RawServer {
         Self::introduced(Self::spawn(command), input.into(), output.into())
     }
 
-    fn command(party: &str, manner: &str) -> Command {
-        let words = BY_HAND.tapped(&[party, manner], party);
+    fn command(party: &str, mode: &str) -> Command {
+        let words = BY_HAND.tapped(&[party, mode], party);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command

@@ -30,9 +30,9 @@ pub(crate) struct HttpServer {
 }
 
 impl HttpServer {
-    pub(crate) fn start(manners: &[&str]) -> Self {
+    pub(crate) fn start(mode: &[&str]) -> Self {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_rmcp_server"));
-        let mut process = command.arg("--http").args(manners).stdout(Stdio::piped()).spawn().unwrap();
+        let mut process = command.arg("--http").args(mode).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
         Self { process, url: OVER_HTTP.tapped_url(url.trim_end()) }

@@ -17,7 +17,7 @@ use windlass_schema_tests::{self_check, sessions};
 use windlass_sim::NetworkConditions;
 use windlass_tests::wires::Speaker;
 
-/// Simulated sessions in each revision and weather.
+/// Simulated sessions in each revision and under all network conditions.
 const SEEDS: u64 = 10;
 
 /// How many faults are shown. Where there are more, they are mostly the same one.
@@ -81,18 +81,18 @@ fn run(schemas: &Path, transcripts: &Path, wires: &Path, sources: &[PathBuf]) ->
 
 fn simulate(examiner: &mut Examiner) -> Result<(), String> {
     for version in ProtocolVersion::ALL {
-        for (name, weather) in [
+        for (name, conditions) in [
             ("calm", NetworkConditions::ideal()),
             ("bytewise", NetworkConditions::bytewise()),
             ("rough", NetworkConditions::rough()),
         ] {
             for seed in 0..SEEDS {
-                let session = sessions::transcript(seed, weather.clone(), version)?;
+                let session = sessions::transcript(seed, conditions.clone(), version)?;
                 let test = format!("session {seed}, {name}, {}", version.as_str());
                 let (source, client, server) = ("sessions of all revisions".to_owned(), Speaker::Ours, Speaker::Ours);
                 examiner.conversation(&Head { source, test: test.clone(), client, server }, &session);
                 if name == "rough" {
-                    let session = sessions::over_http::record(seed, weather.clone(), version)?;
+                    let session = sessions::over_http::record(seed, conditions.clone(), version)?;
                     let source = "sessions of all revisions over HTTP".to_owned();
                     examiner.recording(&Head { source, test, client, server }, &session.connections)?;
                 }

@@ -1,4 +1,4 @@
-//! Busy sessions in the simulation, in every revision and weather: both sides are ours and say a little of everything.
+//! Busy sessions in the simulation, in every revision and under all network conditions: both sides are ours and say a little of everything.
 
 mod answers;
 mod offers;
@@ -21,10 +21,10 @@ use windlass_sim::{NetworkConditions, Random, Sim, SimClient, SimServer};
 const STEPS: u32 = 60;
 
 /// The transcript of a session that the seed decides.
-pub fn transcript(seed: u64, weather: NetworkConditions, version: ProtocolVersion) -> Result<String, String> {
+pub fn transcript(seed: u64, conditions: NetworkConditions, version: ProtocolVersion) -> Result<String, String> {
     let mut random = Random::new(seed);
     let server_seed = random.next();
-    let mut sim = Sim::new(seed, weather, client(version), move || {
+    let mut sim = Sim::new(seed, conditions, client(version), move || {
         SimServer::new(server(version), offers::registry(), server_seed)
     });
     let mut answers = random.fork();

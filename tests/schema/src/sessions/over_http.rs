@@ -21,12 +21,12 @@ pub struct Recorded {
 }
 
 /// Records a session that the seed decides.
-pub fn record(seed: u64, weather: NetworkConditions, version: ProtocolVersion) -> Result<Recorded, String> {
+pub fn record(seed: u64, conditions: NetworkConditions, version: ProtocolVersion) -> Result<Recorded, String> {
     let mut random = Random::new(seed);
     let mut http = HttpServerConfig::on_loopback();
     http.json_answers = random.one_in(2);
     let server = SimServer::over_http(server(version), http, offers::registry(), random.next());
-    let mut sim = HttpSim::new(seed, weather, server);
+    let mut sim = HttpSim::new(seed, conditions, server);
     let recording = Rc::new(RefCell::new(format!("{TRANSPORT}\n")));
     let tap = recording.clone();
     sim.tap(move |connection, side, bytes| {

@@ -1,6 +1,6 @@
 //! Driving a client from the threads that wait for it: one leads, the others follow.
 //!
-//! The leader waits for the stream and lets the machine work; followers are parked until their own call is done or the
+//! The leader waits for the stream and lets the machine work; followers wait until their own call is done or the
 //! leader steps down and it is their turn. A single caller therefore needs no other thread, and no switch between
 //! threads stands between it and its answer.
 //!

@@ -216,7 +216,7 @@ pub(crate) enum ClientAction {
 
 /// What a client's driver and handles share.
 ///
-/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not by each program anew.
+/// Nothing about it is generic, so that it is compiled here, and the engine with it, and not again by each program.
 pub(crate) struct ClientCore {
     shared: Lock<Shared<Machine, Self>>,
     /// Makes the driver look again.
@@ -354,7 +354,7 @@ impl ClientCore {
     pub(crate) fn pages(&self, options: &CallOptions) -> Pages {
         // Whoever lists is connected, so the peer is known.
         let era = self.peer().map_or(Era::Modern, |peer| peer.version.era());
-        Pages::new(self.page_limits, era, options.clone(), self.now())
+        Pages::new(self.page_limits.clone(), era, options.clone(), self.now())
     }
 
     pub(crate) fn now(&self) -> windlass::Instant {

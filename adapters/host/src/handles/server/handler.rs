@@ -11,7 +11,7 @@ use crate::wait::thread_waker::park_until;
 /// What is registered for a tool, a resource, a prompt or a completion.
 ///
 /// There is one type for handlers that wait and for those that promise, so that servers of both kinds have the same
-/// machine, which is compiled here and not by each program anew.
+/// machine, which is compiled here and not again by each program.
 pub(crate) type Handler = Arc<dyn Fn(Context) -> Handled + Send + Sync>;
 
 /// What comes of a handler.

@@ -91,7 +91,8 @@ pub struct ServerBuilder<D: Drive> {
 impl<D: Drive> ServerBuilder<D> {
     server_settings!([]);
 
-    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. The
+    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. One that
+    /// has been quick so far does not wait for those that have all threads: the thread that reads runs it besides. The
     /// default is 512, the least is 1. Handlers that wait for other handlers need a thread each.
     #[must_use]
     pub fn handler_threads(mut self, most: usize) -> Self {

@@ -20,6 +20,7 @@ use crate::codec::http1::Headers;
 use crate::error::{CloseReason, ConnError, ConnErrorKind, Refused};
 use crate::json::Json;
 use crate::model::ProtocolVersion;
+use crate::observer::{Observation, Phase};
 use crate::rpc::{LinkKind, LinkedRole};
 use crate::time::{Instant, earliest};
 
@@ -180,6 +181,9 @@ impl<T> Exchanges<T> {
     /// A request could not be made, or its response broke off.
     pub(super) fn failed(&mut self, id: u32, why: ConnError, now: Instant) {
         self.now = now;
+        if self.open.get(id).is_some_and(Exchange::is_under_way) {
+            self.client.observe(|| Observation::Failed { phase: Phase::Transport, error: &why });
+        }
         if self.open.over(id, Outcome::Broken(why)).is_some() {
             self.open.mark_ready(id);
         }

@@ -24,7 +24,7 @@ use crate::time::Instant;
 
 /// How long a server is not asked again what it speaks, because of another refusal that might mean a change. One that
 /// refuses much is not asked each time, and one that was restarted is found out soon enough.
-const SUSPICION_PAUSE: Duration = Duration::from_secs(10);
+const ASKING_PAUSE: Duration = Duration::from_secs(10);
 
 /// How far client and server are with each other.
 #[derive(Default)]
@@ -131,7 +131,7 @@ impl Handshake {
 
     /// Whether the server may be asked whether it has changed.
     pub(super) fn may_ask(&self, now: Instant) -> bool {
-        let asked_lately = self.asked_at.is_some_and(|at| now < at + SUSPICION_PAUSE);
+        let asked_lately = self.asked_at.is_some_and(|at| now < at + ASKING_PAUSE);
         self.reinitialization().is_some() || (self.is_open() && !asked_lately)
     }
 

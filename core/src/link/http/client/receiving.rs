@@ -228,6 +228,7 @@ impl<T> Exchanges<T> {
         if self.client.is_ready_in(Era::Legacy) && !was_ready {
             if let Some(Head::Accepted { session, .. }) = self.open.get_mut(id).map(|exchange| &mut exchange.head) {
                 self.handshake.session = session.take();
+                self.client.watch_session(self.handshake.session.as_deref());
             }
             self.handshake_over();
         }

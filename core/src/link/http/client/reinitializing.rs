@@ -7,7 +7,7 @@ use super::handshake::{Deferred, Gate, Reinitialization, Rejected};
 use crate::error::CallError;
 use crate::jsonrpc::RpcError;
 use crate::model::{Era, ProtocolVersion};
-use crate::rpc::Outgoing;
+use crate::rpc::{LinkedRole, Outgoing};
 
 impl<T> Exchanges<T> {
     /// The server does not know the session any more.
@@ -127,6 +127,7 @@ impl<T> Exchanges<T> {
             return;
         }
         self.handshake.begin_generation(speaks == again.from);
+        self.client.watch_session(None);
         self.drop_listener();
         for call in rejected {
             self.repeat_or_fail(call);

@@ -1,6 +1,5 @@
 //! From messages to requests of HTTP.
 
-use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +8,7 @@ use super::super::mirror::{self, UnsafeNumber, Value};
 use super::config::Names;
 use super::tools::KnownTools;
 use crate::codec::http1::Headers;
-use crate::json::{first_member, pick};
+use crate::json::pick;
 use crate::machine::HttpTarget;
 use crate::model::{CallTool, Era, ProtocolVersion, Repeats};
 use crate::rpc::{MethodName, Outgoing};
@@ -104,14 +103,7 @@ pub(super) fn post(
     Ok(HttpRequest { method: "POST", url, headers, body: message.bytes, public_only: false })
 }
 
-/// What a request is about, as `Mcp-Name` says it.
-pub(super) fn name_of(message: &Outgoing) -> Option<String> {
-    message.request_id()?;
-    let member = message.label.method.as_ref()?.info()?.named_by?;
-    first_member(message.content()?, member)?.as_text().map(Cow::into_owned)
-}
-
-/// The arguments that the tool wants to see as headers.
+/// The arguments that the tool wants to see as headers: values of the program's, which are nowhere but in the text.
 fn add_arguments(
     headers: &mut Headers,
     message: &Outgoing,

@@ -1,5 +1,6 @@
 //! From messages to exchanges, in the right order.
 
+use alloc::borrow::Cow;
 use alloc::string::ToString;
 use core::time::Duration;
 
@@ -47,7 +48,7 @@ impl<T> Exchanges<T> {
             return;
         }
         let label = message.label.clone();
-        let name = request::name_of(&message);
+        let name = message.name().map(Cow::into_owned);
         let announces = message.tells::<Initialized>();
         let handshake = label.method.as_ref().is_some_and(MethodName::is::<Initialize>);
         let reinitializing = self.handshake.reinitialization().is_some();

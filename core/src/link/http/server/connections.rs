@@ -147,6 +147,10 @@ impl Connections {
         }
     }
 
+    pub(super) fn has(&self, conn: ConnId) -> bool {
+        self.by_id.contains_key(&conn)
+    }
+
     /// The client is gone, or there is no use in going on with it.
     pub(super) fn close(&mut self, conn: ConnId) {
         // It may have been closed before, while the driver did not ask.

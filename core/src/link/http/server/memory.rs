@@ -55,7 +55,7 @@ impl Memory {
         Self { limit, used: 0, small_waiting, large_waiting, offered: 0, next_search: None }
     }
 
-    /// Counts what a connection holds anew.
+    /// Counts again what a connection holds.
     pub(super) fn count(&mut self, connection: &mut Connection) {
         let holds = connection.holds();
         self.recount(core::mem::replace(&mut connection.counted, holds), holds);

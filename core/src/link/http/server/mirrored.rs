@@ -7,7 +7,7 @@ use super::super::mirror::{self, PARAM_PREFIX, Value};
 use crate::codec::http1::Headers;
 use crate::json::JsonText;
 use crate::jsonrpc::{RpcError, code};
-use crate::model::{MethodInfo, Tool};
+use crate::model::{CallTool, Method, MethodInfo, Tool};
 use crate::server::Params;
 
 /// Compares the headers of a request with its message. What the message itself lacks is for the server to say.
@@ -25,7 +25,7 @@ pub(super) fn check<'a>(
     same(headers, "Mcp-Method", Some(Value::Text(method.into())))?;
     let Some(named) = MethodInfo::find(method).and_then(|info| params.naming(info.named_by?)) else { return Ok(()) };
     same(headers, "Mcp-Name", Some(Value::Text(named.as_ref().into())))?;
-    match tool(&named).filter(|_| method == "tools/call") {
+    match tool(&named).filter(|_| method == CallTool::NAME) {
         Some(tool) => check_arguments(headers, tool, params.raw_arguments().unwrap_or(JsonText::EMPTY_OBJECT)),
         None => Ok(()),
     }

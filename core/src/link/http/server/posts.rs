@@ -11,6 +11,7 @@ use crate::error::CloseReason;
 use crate::json::{Fault, Json, JsonText};
 use crate::jsonrpc::{Id, Malformed, MalformedKind, Message, Parsed, RpcError, code, parse, parse_entry};
 use crate::machine::ConnId;
+use crate::model::{Initialize, Method};
 use crate::rpc::LinkedRole;
 use crate::server::{Params, Principal, Server, ServerEvent};
 
@@ -111,7 +112,7 @@ impl<T, H: Clone> HttpServer<T, H> {
     ) -> Result<(), Refusal> {
         let conn = asker.conn;
         let initializes =
-            matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == "initialize");
+            matches!(&parsed, Ok(Parsed::Message(Message::Request { method, .. })) if method == Initialize::NAME);
         let index = match (self.session_of(asker)?, initializes) {
             (Some(_), true) => return Err(Refusal::new(400, "the session is initialized already")),
             (Some(index), false) => index,

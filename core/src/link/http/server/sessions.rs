@@ -84,7 +84,8 @@ impl<T, H: Clone> Sessions<T, H> {
         }
         let id: Box<str> = id.into();
         self.ids.insert(id.clone(), index);
-        let server = Server::one_of_many(offer, index, false);
+        let mut server = Server::one_of_many(offer, index, false);
+        server.watch_session(Some(&id));
         let principal = principal.map(Box::new);
         let session =
             LegacySession { server, id, standalone: None, seen: now, fresh: true, client, principal, armed: None };

@@ -14,9 +14,9 @@ use crate::processes::{self, RawServer};
 const NEXT_TO_NOTHING: Duration = Duration::from_millis(80);
 
 /// What a process of its own prints about itself.
-fn measured(manner: &str, peer: [&str; 2]) -> u64 {
+fn measured(mode: &str, peer: [&str; 2]) -> u64 {
     let wire = if peer[0] == SCRIPTED { BY_SCRIPT } else { AMONG_US };
-    let output = Command::new(OWN_SERVER).arg(manner).args(wire.tapped(&peer, SCRIPTED)).output().unwrap();
+    let output = Command::new(OWN_SERVER).arg(mode).args(wire.tapped(&peer, SCRIPTED)).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }

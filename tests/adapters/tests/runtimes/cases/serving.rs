@@ -38,7 +38,7 @@ case!(a_server_exits_when_its_input_ends_though_a_handler_does_not, {
 });
 
 case!(a_program_that_only_serves_ends_with_its_client_though_a_handler_does_not, {
-    let mut server = RawServer::start_in_manner(OWN_SERVER, "serve_here");
+    let mut server = RawServer::start_in_mode(OWN_SERVER, "serve_here");
     server.call_tool(2, "stuck");
     server.call_tool(3, "pid");
     assert!(server.hear().contains(r#""id":3"#));

@@ -52,6 +52,18 @@ step!(use_every_feature(client: &Client), {
     wait!(client.ping()).unwrap();
 });
 
+case!(a_modern_server_can_be_asked_again_what_it_is_and_a_legacy_one_cannot, {
+    for negotiation in ERAS {
+        let client = wait!(in_era(negotiation).connect(server(OWN_SERVER))).unwrap();
+        match (wait!(client.discover()), negotiation) {
+            (Ok(discovered), Negotiation::Automatic) => assert_eq!(discovered.capabilities, client.peer().capabilities),
+            (Err(Error::NotSent(SendError::NotInRevision { .. })), Negotiation::Legacy) => {}
+            (other, _) => panic!("{other:?}"),
+        }
+        wait!(client.close());
+    }
+});
+
 case!(a_legacy_server_is_found_out, {
     let client = wait!(Client::connect(scripted("legacy"))).unwrap();
     assert_eq!(client.peer().version, ProtocolVersion::V2025_06_18);

@@ -191,8 +191,8 @@ case!(those_who_hang_up_before_the_answer_have_cancelled, {
 });
 
 case!(those_who_only_stop_sending_are_answered, {
-    for manner in ["json", "events"] {
-        let server = HttpParty::start(OWN_SERVER, manner);
+    for mode in ["json", "events"] {
+        let server = HttpParty::start(OWN_SERVER, mode);
         let stream = server.dial();
         let calls = [
             modern_call("echo", r#"{"text":"the first"}"#),
@@ -203,7 +203,7 @@ case!(those_who_only_stop_sending_are_answered, {
         stream.shutdown(Shutdown::Write).unwrap();
         let heard = hear_to_end(&stream);
         let places = ["the first", "done at last", "the last"].map(|text| heard.find(text));
-        assert!(places.is_sorted() && places[0].is_some(), "{manner}: {places:?}: {heard}");
+        assert!(places.is_sorted() && places[0].is_some(), "{mode}: {places:?}: {heard}");
     }
 });
 
@@ -255,8 +255,8 @@ case!(many_who_come_and_go_leave_neither_descriptors_nor_threads_behind, {
 });
 
 case!(requests_that_come_all_at_once_are_answered_one_after_the_other, {
-    for manner in ["json", "events"] {
-        let server = HttpParty::start(OWN_SERVER, manner);
+    for mode in ["json", "events"] {
+        let server = HttpParty::start(OWN_SERVER, mode);
         let stream = server.dial();
         let calls: Vec<_> =
             (0..20).map(|number| modern_call("echo", &format!(r#"{{"text":"number {number}!"}}"#))).collect();
@@ -264,7 +264,7 @@ case!(requests_that_come_all_at_once_are_answered_one_after_the_other, {
         stream.shutdown(Shutdown::Write).unwrap();
         let heard = hear_to_end(&stream);
         let places: Vec<_> = (0..20).map(|number| heard.find(&format!("number {number}!"))).collect();
-        assert!(places.is_sorted() && places[0].is_some(), "{manner}: {places:?}: {heard}");
+        assert!(places.is_sorted() && places[0].is_some(), "{mode}: {places:?}: {heard}");
     }
 });
 

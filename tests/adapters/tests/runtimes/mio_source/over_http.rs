@@ -118,8 +118,8 @@ fn echo(invocation: &Invocation) -> CallToolResult {
 fn a_client_in_a_loop_talks_to_every_server() {
     within_deadline(|| {
         for party in PARTIES {
-            for manner in ["json", "events"] {
-                let server = HttpParty::start(party, manner);
+            for mode in ["json", "events"] {
+                let server = HttpParty::start(party, mode);
                 let target = || HttpTarget::new(server.url()).unwrap();
                 assert_eq!(converse(target(), "short"), CloseReason::Requested);
                 assert_eq!(converse(target(), &"long".repeat(10_000)), CloseReason::Requested);

@@ -11,19 +11,19 @@ use super::adapter::{CallError, Client, CloseReason, Error, RpcError};
 use crate::peer::{ERAS, HttpServer};
 
 /// How the server is told to behave.
-const MANNERS: [&[&str]; 3] = [&[], &["--stateless"], &["--stateless", "--json"]];
+const MODES: [&[&str]; 3] = [&[], &["--stateless"], &["--stateless", "--json"]];
 
-case!(tools_resources_and_prompts_are_there_whatever_the_manners, {
-    for manners in MANNERS {
-        let server = HttpServer::start(manners);
+case!(tools_resources_and_prompts_are_there_in_every_mode, {
+    for mode in MODES {
+        let server = HttpServer::start(mode);
         for negotiation in ERAS {
             let client =
                 wait!(Client::builder("caller", "1.0").negotiation(negotiation).connect(server.target())).unwrap();
-            assert_eq!(wait!(client.list_tools()).unwrap().len(), 18, "{manners:?}");
+            assert_eq!(wait!(client.list_tools()).unwrap().len(), 18, "{mode:?}");
             for length in [0, 1, 30_000] {
                 let text = "é\n\"".repeat(length);
                 let echoed = wait!(client.call_tool("echo", json!({"text": text}))).unwrap();
-                assert!(echoed.text_content() == text, "{length} {manners:?}");
+                assert!(echoed.text_content() == text, "{length} {mode:?}");
             }
             let sum = wait!(client.call_tool("add", json!({"a": 40, "b": 2}))).unwrap();
             assert_eq!(sum.structured_content.unwrap().decode::<serde_json::Value>().unwrap(), json!({"sum": 42}));
@@ -39,9 +39,9 @@ case!(tools_resources_and_prompts_are_there_whatever_the_manners, {
     }
 });
 
-case!(progress_is_told_in_order_and_before_the_result_whatever_the_manners, {
-    for manners in MANNERS {
-        let server = HttpServer::start(manners);
+case!(progress_is_told_in_order_and_before_the_result_in_every_mode, {
+    for mode in MODES {
+        let server = HttpServer::start(mode);
         for negotiation in ERAS {
             let client =
                 wait!(Client::builder("watcher", "1.0").negotiation(negotiation).connect(server.target())).unwrap();
@@ -49,7 +49,7 @@ case!(progress_is_told_in_order_and_before_the_result_whatever_the_manners, {
             let telling = told.clone();
             let watching = client.on_progress(move |step| telling.lock().unwrap().push(step.progress));
             assert_eq!(wait!(watching.call_tool("progress", json!({}))).unwrap().text_content(), "done");
-            assert_eq!(*told.lock().unwrap(), [1.0, 2.0, 3.0], "{manners:?} {negotiation:?}");
+            assert_eq!(*told.lock().unwrap(), [1.0, 2.0, 3.0], "{mode:?} {negotiation:?}");
             wait!(client.close());
         }
     }

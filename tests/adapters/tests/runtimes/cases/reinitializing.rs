@@ -61,7 +61,7 @@ fn serve(name: &str, listener: HttpListener, config: HttpServerConfig, acts: &Ar
         .unwrap()
 }
 
-case!(a_session_that_a_restarted_server_has_forgotten_is_begun_anew, {
+case!(a_client_initializes_again_when_a_restarted_server_has_forgotten_its_session, {
     // The socket outlives its servers, so that nobody else takes the port in between.
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let listener = || HttpListener::from_std(socket.try_clone().unwrap()).unwrap();
@@ -87,7 +87,7 @@ case!(a_session_that_a_restarted_server_has_forgotten_is_begun_anew, {
     wait!(server.close()).unwrap();
 });
 
-case!(a_session_that_was_idle_too_long_is_begun_anew, {
+case!(a_client_initializes_again_when_its_session_was_idle_for_too_long, {
     let listener = HttpListener::bind("127.0.0.1:0").unwrap();
     // Whoever listens is not idle.
     let target = HttpTarget::new(&listener.url("/mcp")).unwrap().configure(|http| http.listen = false);

@@ -1,4 +1,4 @@
-//! Servers that begin anew in another era, behind the same address.
+//! Servers that are restarted in another era, behind the same address.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn becomes_legacy(talk: &mut Talk, session: Option<&str>) {
 }
 
 #[test]
-fn a_modern_server_that_is_legacy_now() {
+fn a_modern_server_that_is_legacy_now_is_followed() {
     let not_initialized = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Mcp-Session-Id header is required; send initialize first"}}"#;
     let unsupported = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}}"#;
     for (status, body) in [
@@ -78,7 +78,7 @@ fn a_modern_server_that_is_legacy_now() {
         talk.json(&act, status, body);
         assert!(!talk.outcomes.contains_key(&does) && !talk.outcomes.contains_key(&looks));
         becomes_legacy(&mut talk, Some("s1"));
-        talk.tells("! renewed: 2025-06-18");
+        talk.tells("! reinitialized: 2025-06-18");
         assert!(talk.failed(does).contains("speaks another revision now"), "{}", talk.failed(does));
         let again = talk.request_for("tools/call");
         assert_eq!(again.header("mcp-session-id"), Some("s1"));
@@ -111,7 +111,7 @@ fn a_modern_server_that_refuses_to_be_asked_stays_what_it_was() {
         // Only a modern server knows this error.
         talk.json(&probe, 400, &probe.error(code, "not for you"));
         assert!(talk.failed(looks).contains("HTTP status 400"), "{}", talk.failed(looks));
-        assert!(talk.client.peer().is_some() && !talk.transcript.contains("! renewed"), "{}", talk.transcript);
+        assert!(talk.client.peer().is_some() && !talk.transcript.contains("! reinitialized"), "{}", talk.transcript);
         let (number, request) = call(&mut talk, "look");
         assert!(request.body.contains(r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#), "{}", request.body);
         talk.json(&request, 200, &request.result(r#"{"content":[]}"#));
@@ -136,7 +136,7 @@ fn what_is_refused_late_is_not_asked_about_again() {
     assert!(!again.body.contains("io.modelcontextprotocol"), "{}", again.body);
     talk.json(&again, 200, &again.result(r#"{"content":[]}"#));
     assert!(talk.outcome(looks).is_ok() && talk.outcome(looks_too).is_ok());
-    assert_eq!(talk.transcript.matches("! renewed").count(), 1);
+    assert_eq!(talk.transcript.matches("! reinitialized").count(), 1);
     talk.close_down();
 }
 
@@ -153,7 +153,7 @@ fn a_false_alarm_changes_nothing_and_is_not_repeated_at_once() {
     assert!(act.body.contains("io.modelcontextprotocol/protocolVersion"));
     talk.json(&act, 200, &act.result(r#"{"content":[]}"#));
     assert!(talk.outcome(waits).is_ok());
-    assert!(!talk.transcript.contains("! renewed"));
+    assert!(!talk.transcript.contains("! reinitialized"));
     // It refuses the next in the same way.
     let (number, look) = call(&mut talk, "look");
     talk.plain(&look, 404, "nor this one");
@@ -171,7 +171,7 @@ fn a_false_alarm_changes_nothing_and_is_not_repeated_at_once() {
 }
 
 #[test]
-fn what_says_nothing_about_the_era() {
+fn refusals_that_say_nothing_about_the_era_are_no_reason_to_ask() {
     let mut talk = modern();
     for (status, code) in [(404, -32601), (400, -32602), (400, -32021), (400, -32700)] {
         let (number, look) = call(&mut talk, "look");
@@ -189,7 +189,7 @@ fn what_says_nothing_about_the_era() {
 }
 
 #[test]
-fn a_server_that_cannot_be_asked_now() {
+fn a_server_that_cannot_be_asked_now_is_asked_by_the_next_call() {
     for status in [401, 403, 429, 500, 503] {
         let mut talk = modern();
         let (number, look) = call(&mut talk, "look");
@@ -230,7 +230,7 @@ fn a_server_that_cannot_be_asked_now() {
 }
 
 #[test]
-fn calls_that_are_made_between_two_questions() {
+fn calls_that_are_made_between_two_questions_wait_for_the_answer() {
     let mut talk = modern();
     let (looks, look) = call(&mut talk, "look");
     talk.plain(&look, 404, "");
@@ -255,7 +255,7 @@ fn calls_that_are_made_between_two_questions() {
 }
 
 #[test]
-fn a_program_that_wants_one_era_only() {
+fn a_program_that_wants_one_era_only_is_not_led_into_the_other() {
     let mut config = config();
     config.negotiation = Negotiation::Pinned(ProtocolVersion::V2026_07_28);
     let mut talk = Talk::modern_with(config, http());
@@ -267,7 +267,7 @@ fn a_program_that_wants_one_era_only() {
 }
 
 #[test]
-fn inputs_and_subscriptions_of_the_old_beginning() {
+fn inputs_and_subscriptions_of_the_old_session_end_with_it() {
     let mut config = config();
     config.capabilities = windlass::model::ClientCapabilities::new().with_roots(false);
     let mut talk = Talk::modern_with(config, without_listener());
@@ -297,7 +297,7 @@ fn inputs_and_subscriptions_of_the_old_beginning() {
 }
 
 #[test]
-fn a_legacy_server_that_is_modern_now() {
+fn a_legacy_server_that_is_modern_now_is_followed() {
     let without_header = |request: &Request| request.error(-32020, "MCP-Protocol-Version is missing");
     let refusals: [fn(&mut Talk, &Request); 4] = [
         |talk, request| talk.json(request, 400, &request.error(-32020, "MCP-Protocol-Version is missing")),
@@ -324,7 +324,7 @@ fn a_legacy_server_that_is_modern_now() {
         let probe = talk.request();
         assert_eq!((probe.says().as_str(), probe.header("mcp-session-id")), ("server/discover", None));
         talk.json(&probe, 200, &probe.result(DISCOVERED));
-        talk.tells("! renewed: 2026-07-28");
+        talk.tells("! reinitialized: 2026-07-28");
         let again = talk.request_for("tools/call");
         assert_eq!((again.header("mcp-method"), again.header("mcp-name")), (Some("tools/call"), Some("look")));
         assert_eq!(again.header("mcp-session-id"), None);
@@ -369,7 +369,7 @@ fn a_call_that_was_carried_over_can_be_asked_back() {
 }
 
 #[test]
-fn a_legacy_server_that_only_spoke_like_a_modern_one() {
+fn a_legacy_server_that_only_spoke_like_a_modern_one_stays_legacy() {
     let mut talk = legacy();
     let (looks, look) = call(&mut talk, "look");
     talk.json(&look, 400, &look.error(-32020, "what?"));
@@ -385,7 +385,7 @@ fn a_legacy_server_that_only_spoke_like_a_modern_one() {
 }
 
 #[test]
-fn a_legacy_server_that_wants_no_session_any_more() {
+fn a_legacy_server_that_wants_no_session_any_more_gets_none() {
     // It is not modern either, and says so: there is nothing left to try.
     let mut talk = legacy();
     let (number, look) = call(&mut talk, "look");
