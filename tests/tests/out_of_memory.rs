@@ -9,7 +9,7 @@ use windlass::link::http::{HttpClient, HttpClientConfig, HttpExchanges, HttpServ
 use windlass::link::stdio::{StdioClient, StdioServer};
 use windlass::model::{CallTool, CallToolParams, CallToolResult, Implementation, Tool};
 use windlass::server::{Registry, ServerConfig, ServerEvent};
-use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Machine, Output, Seed};
+use windlass::{CallError, ConnError, ConnErrorKind, ConnId, Instant, Json, Machine, Output, Seed};
 
 /// Memory of which there is no piece that is longer than this.
 struct Scarce;
@@ -354,6 +354,92 @@ fn a_server_of_many_goes_on_whichever_long_piece_of_memory_is_not_to_be_had() {
             refused
         });
         assert!(failures == pieces && pieces >= 4, "{failures} of {pieces}");
+    }
+}
+
+#[test]
+fn an_answer_that_there_is_no_memory_for_is_an_error_and_the_next_is_given() {
+    let _alone = alone();
+    let call =
+        |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo",{META}}}}}"#);
+    let plain = CallToolResult::text("x".repeat(300_000));
+    let escaped = CallToolResult::text("\n\u{1}".repeat(150_000));
+    let mut raw = CallToolResult::text("");
+    raw.structured_content = Some(Json::parse(&format!(r#"{{"x":"{}"}}"#, "x".repeat(300_000))).unwrap());
+    for long in [plain, escaped, raw] {
+        let results = [long, CallToolResult::text("echo")];
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let (config, registry) = offering_echo();
+            let mut server: StdioServer<(), ()> = StdioServer::new(config, registry, &Seed::from_number(1), NOW);
+            let Output::Open { conn, .. } = server.poll() else { panic!("it opens its stream first") };
+            let mut failed = 0;
+            for (id, result) in (1..).zip(&results) {
+                let mut reply = None;
+                let line = format!("{}\n", call(id));
+                feed(&mut server, conn, line.as_bytes(), |server| {
+                    while let Output::Event(event) = server.poll() {
+                        if let ServerEvent::Invoke { reply: to, .. } = event {
+                            reply = Some(to);
+                        }
+                    }
+                });
+                let mut answer = Some((reply.expect("a handler is asked"), result.clone()));
+                lacking(&mut || {
+                    let (reply, result) = answer.take().unwrap();
+                    server.respond(reply, Ok(result.into()), NOW);
+                });
+                let written = String::from_utf8(server.write_buf(conn).to_vec()).unwrap();
+                server.write_done(conn, written.len(), NOW);
+                assert_eq!(written.lines().count(), 1, "each is answered once");
+                failed += u32::from(written.contains("-32603") && written.contains("there is no memory for it"));
+                server.handle_timeout(LATER);
+            }
+            assert!(server.is_idle());
+            failed
+        });
+        assert!(failures == pieces && pieces >= 1, "{failures} of {pieces}");
+
+        let (pieces, failures) = lacking_each_in_turn(|lacking| {
+            let (config, registry) = offering_echo();
+            let http = HttpServerConfig::on_loopback();
+            let mut server: HttpServer<(), ()> = HttpServer::new(config, http, registry, &Seed::from_number(1), NOW);
+            let mut failed = 0;
+            for (id, result) in (1..).zip(&results) {
+                let conn = server.accept(NOW);
+                let body = call(id);
+                let request = format!(
+                    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                     Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+                     Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                let mut reply = None;
+                feed(&mut server, conn, request.as_bytes(), |server| {
+                    while let Output::Event(event) = server.poll() {
+                        if let ServerEvent::Invoke { reply: to, .. } = event {
+                            reply = Some(to);
+                        }
+                    }
+                });
+                let mut answer = Some((reply.expect("a handler is asked"), result.clone()));
+                lacking(&mut || {
+                    let (reply, result) = answer.take().unwrap();
+                    server.respond(reply, Ok(result.into()), NOW);
+                    while !matches!(server.poll(), Output::Idle { .. }) {}
+                });
+                let written = String::from_utf8(server.write_buf(conn).to_vec()).unwrap();
+                server.write_done(conn, written.len(), NOW);
+                assert_eq!(written.matches("HTTP/1.1 ").count(), 1, "each is answered once");
+                let lacked = written.starts_with("HTTP/1.1 503 ") || written.contains("there is no memory for it");
+                assert!(lacked || written.starts_with("HTTP/1.1 200 "), "{written}");
+                failed += u32::from(lacked);
+                server.conn_failed(conn, ConnError::new(ConnErrorKind::Broken, "the client is gone"), NOW);
+                turn(&mut server, work!());
+            }
+            assert!(server.is_idle());
+            failed
+        });
+        assert!(failures == pieces && pieces >= 2, "{failures} of {pieces}");
     }
 }
 

@@ -16,6 +16,20 @@ use super::search::first_special;
 /// if it changed.
 pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
+/// A text of more bytes than this is long: whether there is memory for it is asked before it is written, so that the lack of
+/// it fails a message and not the program.
+const LONG: usize = 64 * 1024;
+
+/// How much of a long text is written at a time.
+const PIECE: usize = 4 * 1024;
+
+/// What a byte takes at the most: `\u001f`.
+const LONGEST_ESCAPE: usize = 6;
+
+/// Room for a few escapes in a long text, and for what mostly follows it: for want of a last brace the buffer would become
+/// twice as large.
+const SLACK: usize = (LONGEST_ESCAPE + 1) * PIECE;
+
 /// Appends the JSON text of `value`. After an error, `out` holds a part of it.
 pub(crate) fn write_json<V: Serialize + ?Sized>(out: &mut Vec<u8>, value: &V) -> Result<(), Error> {
     value.serialize(Writer { out })
@@ -37,6 +51,32 @@ pub(crate) fn write_text(out: &mut Vec<u8>, text: &str) {
         Some(at) => write_escaped(out, text, at),
     }
     out.push(b'"');
+}
+
+/// Appends a long `text` as a JSON string. After an error, `out` holds a part of it.
+#[cold]
+fn write_long_text(out: &mut Vec<u8>, text: &str) -> Result<(), Error> {
+    let mut rest = text.as_bytes();
+    make_room(out, rest.len())?;
+    out.push(b'"');
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(rest.len().min(PIECE));
+        match first_special(piece) {
+            None => out.extend_from_slice(piece),
+            Some(at) => write_escaped(out, piece, at),
+        }
+        rest = later;
+        if out.capacity() - out.len() < rest.len() + LONGEST_ESCAPE * PIECE {
+            make_room(out, rest.len())?;
+        }
+    }
+    out.push(b'"');
+    Ok(())
+}
+
+/// Makes room for as many bytes and what may come with them, if there is memory.
+fn make_room(out: &mut Vec<u8>, bytes: usize) -> Result<(), Error> {
+    out.try_reserve(bytes + SLACK).map_err(|_| Error::custom("there is no memory for it"))
 }
 
 /// Appends a text with escapes, the first of them at a place. It is apart, so that names and short texts, which have none,
@@ -233,6 +273,9 @@ impl<'a> ser::Serializer for Writer<'a> {
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Error> {
+        if value.len() > LONG {
+            return write_long_text(self.out, value);
+        }
         write_text(self.out, value);
         Ok(())
     }
@@ -450,6 +493,7 @@ use raw::RawText;
 mod tests {
     use super::*;
     use crate::json::Json;
+    use alloc::borrow::ToOwned;
     use alloc::collections::BTreeMap;
     use alloc::string::String;
     use quickcheck::quickcheck;
@@ -477,6 +521,26 @@ mod tests {
         let map: BTreeMap<u8, &str> = [(1, "a"), (2, "b\u{7f}\u{1f}")].into();
         assert_eq!(written(&map), serde_json::to_string(&map).unwrap());
         assert!(write_json(&mut Vec::new(), &BTreeMap::from([(Some(true), 1)])).is_err());
+    }
+
+    #[test]
+    fn long_texts_are_written_alike_and_take_little_more_room_than_they_need() {
+        let plain = "x".repeat(LONG + 1);
+        let sparse = "one line\n".to_owned() + &"ä\u{10ffff}".repeat(LONG);
+        let escaped = "\u{1}\"x".repeat(LONG);
+        for text in [&plain, &sparse, &escaped] {
+            let mut out = Vec::new();
+            write_json(&mut out, &(1, text, "behind")).unwrap();
+            assert_eq!(out, serde_json::to_vec(&(1, text, "behind")).unwrap());
+            if text.len() != escaped.len() {
+                assert!(out.capacity() < out.len() + 2 * SLACK, "{} for {}", out.capacity(), out.len());
+            }
+            let json = Json::parse(core::str::from_utf8(&out).unwrap()).unwrap();
+            let mut again = Vec::new();
+            write_json(&mut again, &[&json]).unwrap();
+            assert_eq!(again, [b"[", &out[..], b"]"].concat());
+            assert!(again.capacity() < again.len() + 2 * SLACK);
+        }
     }
 
     /// One of every kind of value that serde knows.

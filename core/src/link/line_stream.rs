@@ -142,7 +142,6 @@ impl LineStream {
         let quiet = self.life.quiet_at.take_if(|quiet| *quiet <= now).is_some();
         if quiet {
             self.inbox.trim(&mut self.reader.cursor);
-            outbox.trim();
         }
         quiet
     }

@@ -222,8 +222,9 @@ impl<T, I> Rpc<T, I> {
         self.deadlines.first().map(|(&(deadline, _), ())| deadline)
     }
 
-    /// Gives back the memory of what was open.
+    /// Gives back the memory of what was open, and of what has been sent.
     pub(crate) fn trim(&mut self) {
+        self.outbox.trim();
         self.pending.trim();
         self.deadlines.trim();
         self.incoming.trim();

@@ -128,16 +128,15 @@ impl Outbox {
         if let Some((_, length)) = self.labels.as_mut().and_then(|labels| labels.pop()) {
             self.buffer.wrote(length);
         }
-        if self.buffer.capacity() > COMMON_ROOM {
-            self.trim();
-        }
+        self.trim_uncommon();
     }
 
-    /// Takes out the first message.
+    /// Takes out the first message. With the last one the room of an uncommonly long one is given back.
     pub(crate) fn take(&mut self) -> Option<Outgoing> {
         let (label, length) = self.labels.as_mut()?.pop()?;
         let bytes = self.buffer.unwritten().get(..length).unwrap_or_default().to_vec();
         self.buffer.wrote(length);
+        self.trim_uncommon();
         Some(Outgoing { label, bytes })
     }
 
@@ -166,6 +165,19 @@ impl Outbox {
         if self.len() == 0 {
             self.clear();
         }
+    }
+
+    /// Whoever sends long messages seldom would otherwise keep the room of the longest until the session ends.
+    fn trim_uncommon(&mut self) {
+        if self.buffer.capacity() > COMMON_ROOM {
+            self.trim();
+        }
+    }
+
+    /// The memory that the messages take.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.capacity()
     }
 
     /// Fills it up, to see what becomes of a peer that does not read.

@@ -255,6 +255,34 @@ fn messages_that_travel_by_themselves_know_what_they_are() {
 }
 
 #[test]
+fn the_room_of_a_long_message_is_given_back_with_the_last_and_that_of_short_ones_is_kept() {
+    let long = serde_json::json!({"text": "t".repeat(100_000)});
+    let short = serde_json::json!({"text": "t".repeat(100)});
+    for send in [|outbox: &mut Outbox| outbox.pass(), |outbox: &mut Outbox| drop(outbox.take())] {
+        let mut session = Own::one_of_many(&Limits::default(), &Observed::default(), 3, true);
+        session.notify(None, "n", &short, Splice::default());
+        send(&mut session.outbox);
+        let common = session.outbox.capacity();
+        assert!((100..1000).contains(&common), "the next is as short: {common}");
+        session.notify(None, "n", &long, Splice::default());
+        session.notify(None, "n", &short, Splice::default());
+        assert!(session.outbox.capacity() > 100_000);
+        send(&mut session.outbox);
+        assert!(session.outbox.first().is_some(), "what waits is not dropped");
+        send(&mut session.outbox);
+        assert_eq!((session.outbox.len(), session.outbox.capacity()), (0, 0));
+        // When all is quiet, that of short ones is given back as well, but for what waits.
+        session.notify(None, "n", &short, Splice::default());
+        session.trim();
+        assert!(session.outbox.first().is_some());
+        send(&mut session.outbox);
+        assert!(session.outbox.capacity() > 0);
+        session.trim();
+        assert_eq!(session.outbox.capacity(), 0);
+    }
+}
+
+#[test]
 fn a_peer_that_stops_reading_is_noticed_and_nothing_more_is_kept_for_it() {
     let mut session = Own::new(&limits(), &Observed::default(), LinkKind::Stream);
     let key = session.begin(&Id::Number(1), 1).unwrap();

@@ -74,8 +74,11 @@ fn agree<V: Serialize + DeserializeOwned>(
             assert_eq!(serde_json::to_string(&again).unwrap(), ours, "{text}");
         }
         (Err(_), Err(_)) => {}
-        // serde_json takes an array for an object's members in the order of their declaration.
-        (Err(ours), Ok(_)) => assert!(ours.to_string().contains("invalid type: sequence, expected"), "{ours}: {text}"),
+        // serde_json takes an array for an object's members in the order of their declaration, and any root.
+        (Err(ours), Ok(_)) => {
+            let known = ["invalid type: sequence, expected", "a root has to be a file:// URI"];
+            assert!(known.iter().any(|known| ours.to_string().contains(known)), "{ours}: {text}");
+        }
         // It counts one level less.
         (Ok(_), Err(theirs)) => assert!(theirs.to_string().contains("recursion limit"), "{theirs}: {text}"),
     }

@@ -33,6 +33,9 @@ impl Serializer for RawText<'_> {
     type SerializeStructVariant = Impossible<(), Error>;
 
     fn serialize_str(self, text: &str) -> Result<(), Error> {
+        if text.len() > super::LONG {
+            super::make_room(self.out, text.len())?;
+        }
         self.out.extend_from_slice(text.as_bytes());
         Ok(())
     }

@@ -413,6 +413,11 @@ impl Connection {
         self.finish(now);
     }
 
+    /// Whether there is memory for a message of as many bytes to be written.
+    pub(super) fn has_room(&mut self, bytes: usize) -> bool {
+        self.outbox.tail().try_reserve(HEAD_BYTES + bytes).is_ok()
+    }
+
     /// Answers a request that never was one.
     pub(super) fn answer_refusal(&mut self, refusal: &Refusal, now: Instant) {
         let mut body = Vec::new();

@@ -18,6 +18,9 @@ const SESSION_HEADER: &str = "Mcp-Session-Id";
 /// What an event takes beside its message: its name, the names of its fields, and the chunk that it goes in.
 const EVENT_BYTES: usize = 96;
 
+/// Whether there is memory for a message of more bytes than this is asked before it is taken.
+const LONG: usize = 64 * 1024;
+
 impl Connections {
     /// Opens a stream for the answers to what `conn` asked.
     pub(in super::super) fn open_stream(
@@ -112,7 +115,8 @@ impl Connections {
     pub(in super::super) fn send(&mut self, id: StreamId, message: &[u8], now: Instant) {
         let waiting = self.streams.get(&id).and_then(|stream| self.by_id.get(&stream.conn?));
         let waiting = waiting.map_or(0, |connection| connection.counted);
-        if !self.has_memory(waiting, message.len(), now) {
+        let conn = |connections: &Self| connections.streams.get(&id)?.conn;
+        if !self.has_memory(waiting, message.len(), now) || !self.has_room(conn, message.len()) {
             return self.give_up(id);
         }
         self.start_events(id, now);
@@ -133,6 +137,14 @@ impl Connections {
                     debug_assert!(written.is_ok(), "ids are digits");
                 });
             });
+        }
+    }
+
+    /// Whether a message can be copied to where it goes. The budget may allow what the system has not got.
+    fn has_room(&mut self, conn: impl FnOnce(&Self) -> Option<ConnId>, bytes: usize) -> bool {
+        bytes <= LONG || {
+            let conn = conn(self).and_then(|conn| self.by_id.get_mut(&conn));
+            conn.is_none_or(|connection| connection.has_room(bytes))
         }
     }
 
@@ -244,7 +256,7 @@ impl Connections {
         self.end_stream(id);
         let Some(conn) = conn else { return };
         let held = self.by_id.get(&conn).map_or(0, |connection| connection.counted);
-        if !self.has_memory(held, message.len(), now) {
+        if !self.has_memory(held, message.len(), now) || !self.has_room(|_| Some(conn), message.len()) {
             return self.refuse(conn, &Refusal::new(503, NO_MEMORY), now);
         }
         let header = announced.as_deref().map(|session| (SESSION_HEADER, session));
