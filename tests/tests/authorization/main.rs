@@ -10,3 +10,10 @@ mod secrets;
 mod world;
 
 mod code;
+mod discovery;
+mod faults;
+mod grants;
+mod refreshing;
+mod registering;
+mod scopes;
+mod sharing;

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
-    ends: bool,
+    pub(crate) ends: bool,
 }
 
 impl Answer {
