@@ -413,7 +413,9 @@ impl Authorization {
     fn after_refusal(&self, tries: u32) -> Result<Aim, AuthError> {
         let source = self.tokens.as_ref().map(|used| used.source);
         match source {
-            _ if tries >= MOST_TRIES || matches!(self.config.grant, Grant::Token(_)) => Err(AuthError::TokenNotAccepted),
+            _ if tries >= MOST_TRIES || matches!(self.config.grant, Grant::Token(_)) => {
+                Err(AuthError::TokenNotAccepted)
+            }
             _ if tries == 0 => Ok(Aim::Other),
             Some(Source::Granted) => Err(AuthError::TokenNotAccepted),
             Some(Source::Refreshed) => Ok(Aim::Anew),

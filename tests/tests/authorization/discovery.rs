@@ -113,7 +113,8 @@ fn metadata_of_another_issuer_is_not_used() {
 
 #[test]
 fn metadata_about_another_server_is_not_used() {
-    for other in ["https://evil.example/mcp", "https://mcp.example/mcp2", "https://mcp.example/mcp/x", "http://mcp.example"]
+    for other in
+        ["https://evil.example/mcp", "https://mcp.example/mcp2", "https://mcp.example/mcp/x", "http://mcp.example"]
     {
         let mut world = World::new();
         world.server.documents.insert(PRM.into(), json!({"resource": other, "authorization_servers": [ISSUER]}));
@@ -190,9 +191,14 @@ fn endpoints_are_on_the_host_of_their_issuer_unless_others_are_allowed() {
 
 #[test]
 fn addresses_that_are_not_public_are_not_asked() {
-    for issuer in
-        ["http://as.example", "https://127.0.0.1", "https://localhost", "https://169.254.169.254", "https://[::1]", "file:///etc"]
-    {
+    for issuer in [
+        "http://as.example",
+        "https://127.0.0.1",
+        "https://localhost",
+        "https://169.254.169.254",
+        "https://[::1]",
+        "file:///etc",
+    ] {
         let mut world = World::new();
         world.server.names(PRM, &[issuer]);
         let agent = world.connect(code_grant());

@@ -204,9 +204,9 @@ fn employers_say_who_a_user_is() {
         // What the provider states, the authorization server believes.
         world.run_while(|world| world.asked.len() < 3);
         world.run_while(|world| world.issuers[1].asked.is_empty());
-        world.issuers[0].believes.extend((1..9).map(|n: u64| {
-            format!("statement-{n:06}-{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-        }));
+        world.issuers[0]
+            .believes
+            .extend((1..9).map(|n: u64| format!("statement-{n:06}-{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))));
         world.run();
         world.is_ready(agent);
         assert!(world.calls(agent, "now").is_ok());

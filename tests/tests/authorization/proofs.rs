@@ -67,7 +67,13 @@ pub(crate) fn verified(statement: &str, key: Option<&str>) -> Option<(Value, Val
 }
 
 /// The thumbprint of the key of a proof, if the proof is for this request.
-pub(crate) fn proven(proof: &str, method: &str, url: &str, token: Option<&str>, unix_now: u64) -> Option<(String, Value)> {
+pub(crate) fn proven(
+    proof: &str,
+    method: &str,
+    url: &str,
+    token: Option<&str>,
+    unix_now: u64,
+) -> Option<(String, Value)> {
     let (header, claims) = verified(proof, None)?;
     let said = |name: &str| claims[name].as_str().map(String::from);
     let right = header["typ"] == "dpop+jwt"

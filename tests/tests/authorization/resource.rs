@@ -120,8 +120,7 @@ impl Resource {
         assert_eq!(scheme, if access.key.is_some() { "DPoP" } else { "Bearer" });
         if let Some(key) = &access.key {
             let proof = request.headers.get("dpop").expect("a proof");
-            let Some((thumbprint, claims)) =
-                proven(proof, request.method, request.url.as_str(), Some(token), unix)
+            let Some((thumbprint, claims)) = proven(proof, request.method, request.url.as_str(), Some(token), unix)
             else {
                 return Err(refuse(Some("invalid_dpop_proof")));
             };

@@ -53,7 +53,8 @@ impl<T> Exchanges<T> {
     /// Whether requests to the server may go out now.
     pub(super) fn may_send(&mut self) -> bool {
         let closed = self.client.closed().is_some();
-        let open = self.authorizing.flow.as_mut().is_none_or(|flow| closed || flow.is_open(self.now));
+        let waits = !closed && self.open.has_waiting();
+        let open = self.authorizing.flow.as_mut().is_none_or(|flow| !waits || flow.is_open(self.now));
         if !open {
             self.hold();
         }
