@@ -69,6 +69,12 @@ pub(super) fn given(config: &AuthConfig, issuer: &str) -> Option<Registration> {
     })
 }
 
+/// As much of a client as is stored: passwords that the program gave, it gives again.
+pub(super) fn kept(registration: Registration, config: &AuthConfig) -> Registration {
+    let client_secret = registration.client_secret.filter(|_| config.client.is_none());
+    Registration { client_secret, ..registration }
+}
+
 /// The client by its own document, if this authorization server reads such.
 pub(super) fn by_document(config: &AuthConfig, server: &ServerMetadata) -> Option<Registration> {
     let url = config.client_metadata_url.as_ref()?;
