@@ -55,6 +55,8 @@
 
 extern crate alloc;
 
+// Hosts and URLs are shown by the links.
+#[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod address;
 #[cfg(feature = "auth")]
@@ -86,6 +88,7 @@ mod rpc;
 #[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
+#[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod url;
 
