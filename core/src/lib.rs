@@ -34,7 +34,7 @@
 //! | `server` | yes | the server role: `server`, its links, and the cipher that seals what modern clients keep for it |
 //! | `http` | yes | Streamable HTTP for the roles that there are: its codecs and its links |
 //! | `auth` | no | authorization over HTTP, for the roles that there are |
-//! | `es256` | no | a [`auth::Signer`] that holds a P-256 key in memory |
+//! | `es256` | no | a `Signer` that holds a P-256 key in memory |
 //!
 //! They combine freely. A program that has one role compiles nothing of the other; without either the types of the protocol
 //! are left, and the codecs.
@@ -55,7 +55,7 @@
 
 extern crate alloc;
 
-// The links show it to programs; without a role there are none.
+// Hosts and URLs are shown by the links.
 #[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod address;
@@ -91,7 +91,6 @@ mod rpc;
 #[cfg(any(feature = "client", feature = "server"))]
 mod table;
 mod time;
-// The links show it to programs; without a role there are none.
 #[cfg_attr(not(any(feature = "client", feature = "server")), allow(unreachable_pub))]
 #[cfg(feature = "http")]
 mod url;
