@@ -45,6 +45,8 @@ use std::time::Instant;
 use windlass_host::asynchronous::{self, BoxFuture, Direction, Runtime, async_io, own_thread};
 use windlass_host::io::Pollable;
 
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
 #[cfg(feature = "client")]
 pub use windlass::client;
 #[cfg(all(feature = "client", feature = "http"))]
@@ -59,16 +61,14 @@ pub use windlass::{CallError, CloseReason, Json, Limits, Observation, Observer, 
 pub use windlass_host::HttpListener;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use windlass_host::ServerTls;
-#[cfg(all(feature = "server", feature = "auth"))]
-pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
-#[cfg(all(feature = "server", feature = "auth"))]
-pub use windlass_host::auth::Verifier;
-#[cfg(feature = "jwt")]
-pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass_host::auth::Verifier;
+#[cfg(feature = "jwt")]
+pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 #[cfg(feature = "client")]
 pub use windlass_host::{Canceller, Closer, ConnectError};
 #[cfg(all(feature = "client", feature = "http"))]

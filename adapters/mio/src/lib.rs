@@ -50,6 +50,8 @@ mod wait;
 
 use windlass_host::sync;
 
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
 #[cfg(feature = "client")]
 pub use windlass::client;
 #[cfg(all(feature = "client", feature = "http"))]
@@ -64,16 +66,14 @@ pub use windlass::{link, model};
 pub use windlass_host::HttpListener;
 #[cfg(all(feature = "server", feature = "tls"))]
 pub use windlass_host::ServerTls;
-#[cfg(all(feature = "server", feature = "auth"))]
-pub use windlass::auth::{Principal, ProtectedResource, TokenRejected};
-#[cfg(all(feature = "server", feature = "auth"))]
-pub use windlass_host::auth::Verifier;
-#[cfg(feature = "jwt")]
-pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use windlass_host::TlsOptions;
 #[cfg(feature = "tracing")]
 pub use windlass_host::Tracing;
+#[cfg(all(feature = "server", feature = "auth"))]
+pub use windlass_host::auth::Verifier;
+#[cfg(feature = "jwt")]
+pub use windlass_host::auth::{IntrospectionVerifier, JwtVerifier};
 pub use windlass_host::hub::Interest;
 #[cfg(feature = "client")]
 pub use windlass_host::{Canceller, Closer, ConnectError};

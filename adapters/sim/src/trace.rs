@@ -138,6 +138,11 @@ impl Trace {
         };
         // In HTTP a return belongs to the end of a line, and empty lines say nothing to a person.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // What somebody may do nothing with but show it to the other side is not shown to whoever reads a transcript.
+        let shown = line.split_inclusive(|byte| *byte == b':').next().unwrap_or_default();
+        if shown.eq_ignore_ascii_case(b"authorization:") {
+            return self.line(side.arrow(), &format!("{number} {} …{note}", printable(shown)), now);
+        }
         if !line.is_empty() {
             self.line(side.arrow(), &format!("{number} {}{note}", printable(line)), now);
         }

@@ -42,6 +42,7 @@ macro_rules! cases {
         mod meeting;
         mod noise;
         mod over_http;
+        mod protecting;
         mod proxied;
         mod resting;
         #[path = "../../../src/served.rs"]
