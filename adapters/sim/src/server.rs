@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use windlass::auth::{Principal, TokenRejected, VerifyReply};
 use windlass::client::CallOptions;
 use windlass::link::AnyServer;
 use windlass::link::http::{HttpServer, HttpServerConfig};
@@ -13,14 +14,17 @@ use windlass::server::{
     Asking, HandlerError, Invocation, Invoked, Registry, Reply, ReplyTo, ServerConfig, ServerEvent,
 };
 use windlass::{
-    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RequestKey, RpcError, Seed, SendError,
-    earliest,
+    CallError, CloseReason, ConnId, Counters, Instant, Json, Machine, Output, RequestKey, RpcError, Secret, Seed,
+    SendError, earliest,
 };
 
 use crate::party::{Log, Party, Want, machine_as_party};
 
 /// A handler: a plain function, run in no time. What it "takes" is virtual; see [`SimContext::take`].
 pub type Handler = Rc<dyn Fn(&mut SimContext<'_>) -> Result<Reply, HandlerError>>;
+
+/// Who says whose a token is: a plain function, run in no time, or after the time that it says.
+type Verifier = Rc<dyn Fn(&str) -> (Duration, Result<Principal, TokenRejected>)>;
 
 /// The machine that a [`SimServer`] runs.
 pub type ServerMachine = AnyServer<u64, Handler>;
@@ -116,6 +120,9 @@ pub struct SimServer {
     next_request: u64,
     cancelled: Vec<u64>,
     scheduled: BTreeMap<(Instant, u64), (RequestKey, Action)>,
+    verifier: Option<Verifier>,
+    verifications: BTreeMap<(Instant, u64), (VerifyReply, Result<Principal, TokenRejected>)>,
+    verified: u64,
     next_action: u64,
     calls: u64,
     outcomes: BTreeMap<u64, Result<Json, CallError>>,
@@ -143,11 +150,29 @@ impl SimServer {
             next_request: 1,
             cancelled: Vec::new(),
             scheduled: BTreeMap::new(),
+            verifier: None,
+            verifications: BTreeMap::new(),
+            verified: 0,
             next_action: 0,
             calls: 0,
             outcomes: BTreeMap::new(),
             closed: None,
         }
+    }
+
+    /// Says whose the tokens are that clients show, if the server is
+    /// [protected](HttpServerConfig::authorization), and how long that takes.
+    #[must_use]
+    pub fn verified_by(
+        self,
+        verifier: impl Fn(&str) -> (Duration, Result<Principal, TokenRejected>) + 'static,
+    ) -> Self {
+        Self { verifier: Some(Rc::new(verifier)), ..self }
+    }
+
+    /// How many tokens were asked about.
+    pub fn verified(&self) -> u64 {
+        self.verified
     }
 
     /// Calls the client; the number of the call, or why it was refused.
@@ -213,7 +238,20 @@ impl SimServer {
         &mut self.machine
     }
 
+    /// Asks the verifier; without one it takes for ever.
+    fn verify(&mut self, reply: VerifyReply, token: &str) {
+        self.verified += 1;
+        let Some(verifier) = &self.verifier else { return };
+        let (takes, outcome) = verifier(token);
+        self.verifications.insert((self.now + takes, self.verified), (reply, outcome));
+        self.act_on_what_is_due();
+    }
+
     fn act_on_what_is_due(&mut self) {
+        while let Some(entry) = self.verifications.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (reply, outcome) = entry.remove();
+            self.machine.verified(reply, outcome, self.now);
+        }
         while let Some(entry) = self.scheduled.first_entry().filter(|entry| entry.key().0 <= self.now) {
             let (key, action) = entry.remove();
             match action {
@@ -268,7 +306,9 @@ impl SimServer {
                 Output::Open { conn, .. } => return Want::Open(conn, None),
                 Output::Close(conn) => return Want::Close(conn),
                 Output::Idle { deadline } => {
-                    return Want::Rest(earliest(deadline, self.scheduled.first_key_value().map(|((at, _), _)| *at)));
+                    let action = self.scheduled.first_key_value().map(|((at, _), _)| *at);
+                    let verification = self.verifications.first_key_value().map(|((at, _), _)| *at);
+                    return Want::Rest(earliest(deadline, earliest(action, verification)));
                 }
                 Output::Event(event) => {
                     assert!(self.closed.is_none(), "nothing comes after `Closed`");
@@ -281,6 +321,11 @@ impl SimServer {
                     let number = self.number_of(reply.key());
                     log.saw(&format!("request {number} for {}", described(&invocation.request)));
                     self.run(reply, &handler, &invocation);
+                }
+                Seen::Verify(reply, token) => {
+                    // The token does not belong in a transcript.
+                    log.saw(&format!("token {} to be verified", reply.number()));
+                    self.verify(reply, token.expose());
                 }
                 Seen::Cancelled(key) => {
                     let text = self.stopped(key);
@@ -297,6 +342,7 @@ impl SimServer {
                 Seen::Closed(reason) => {
                     assert_eq!(self.outcomes.len() as u64, self.calls, "every call completes before `Closed`");
                     self.scheduled.clear();
+                    self.verifications.clear();
                     log.saw(&format!("closed: {reason}"));
                     self.closed = Some(reason);
                 }
@@ -309,6 +355,7 @@ impl SimServer {
 enum Seen {
     Text(String),
     Invoke(ReplyTo, Handler, std::sync::Arc<Invocation>),
+    Verify(VerifyReply, Secret),
     Cancelled(RequestKey),
     Completed(u64, Result<Json, CallError>),
     Closed(CloseReason),
@@ -321,6 +368,7 @@ fn seen(event: ServerEvent<'_, u64, Handler>) -> Seen {
             Seen::Text(format!("initialized, {} with {name}", caller.version))
         }
         ServerEvent::Invoke { reply, handler, invocation } => Seen::Invoke(reply, handler, invocation),
+        ServerEvent::Verify { reply, token } => Seen::Verify(reply, token),
         ServerEvent::Cancelled(key) => Seen::Cancelled(key),
         ServerEvent::Completed { token, outcome, .. } => Seen::Completed(token, outcome.map(|result| result.to_json())),
         ServerEvent::Notification { method, params } => {

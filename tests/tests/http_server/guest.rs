@@ -14,6 +14,9 @@ use windlass_tests::wires::{Direction, Speaker, Wire};
 /// What every request of the modern era says of its client.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
+/// Says whose a token is.
+type Verifier = fn(&str) -> Result<Principal, TokenRejected>;
+
 pub(crate) struct House {
     pub(crate) server: HttpServer<(), &'static str>,
     pub(crate) now: Instant,
@@ -24,7 +27,7 @@ pub(crate) struct House {
     pub(crate) told: Vec<String>,
     pub(crate) closed: bool,
     /// Who says whose a token is. If there is nobody, it waits to be told.
-    pub(crate) verifier: Option<fn(&str) -> Result<Principal, TokenRejected>>,
+    pub(crate) verifier: Option<Verifier>,
     pub(crate) verifying: Vec<(VerifyReply, String)>,
     /// How many tokens were asked about.
     pub(crate) verified: usize,

@@ -4,4 +4,5 @@
 mod conditions;
 mod faults;
 mod limits;
+mod protected;
 mod town;

@@ -42,6 +42,7 @@ macro_rules! cases {
         mod noise;
         mod observing;
         mod over_http;
+        mod protecting;
         mod proxied;
         mod reinitializing;
         mod resting;
