@@ -16,6 +16,7 @@ pub(crate) mod asynchronous;
 pub(crate) mod context;
 mod handle;
 mod handler;
+mod reply_bytes;
 mod run_times;
 pub(crate) mod serve_error;
 pub(crate) mod sync;

@@ -91,9 +91,12 @@ pub struct ServerBuilder<D: Drive> {
 impl<D: Drive> ServerBuilder<D> {
     server_settings!([]);
 
-    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. One that
-    /// has been quick so far does not wait for those that have all threads: the thread that reads runs it besides. The
-    /// default is 512, the least is 1. Handlers that wait for other handlers need a thread each.
+    /// How many handlers may run at the same time, each on a thread; the others wait until one is done, in order. Those
+    /// that have been quick so far do not wait for slow ones: beyond the limit the thread that reads runs them itself, one
+    /// at a time. The default is 512, the least is 1. Handlers that wait for other handlers need a thread each.
+    ///
+    /// Handlers that have given answers of more than a megabyte are begun only while those that run have less than 32 MB of
+    /// such answers in their hands, or none: memory for what many ask for at once is not to be had so often.
     #[must_use]
     pub fn handler_threads(mut self, most: usize) -> Self {
         self.handler_threads = most.max(1);

@@ -9,6 +9,9 @@
 //! Handlers that are known to take long are left to the pool from the beginning; when they have to wait for each other,
 //! those that are quick do not wait for them.
 //!
+//! Those that have given large answers are begun only while there is room for another: what handlers have in their hands
+//! is not counted by the machine, and a thousand clients that ask for it at once would have it a thousand times.
+//!
 //! Handlers on other threads than the reader's are counted, and when there are as many as there may be, all others wait
 //! in order, but for those that have been quick so far and run nowhere else, which the reader runs itself. The reader reads
 //! on: requests are taken in, cancelled and refused as before, and a handler that asks back is not kept from its answer,
@@ -20,10 +23,11 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use super::reply_bytes::bytes_of;
 use super::run_times::RunTimes;
 use crate::drive::shared::{Driven, Driving};
 use crate::drive::sync::Drive;
@@ -44,16 +48,10 @@ const STRETCH: Duration = Duration::from_micros(500);
 /// Nor are clients to starve behind handlers.
 const LONGEST_STRETCH: Duration = Duration::from_millis(50);
 
-/// How many handlers may be done with their answers not taken by the machine yet, each of which may be large, before
-/// no further ones are started.
-const MOST_ANSWERING: usize = 4;
-
 /// Those who serve one connection.
 pub(crate) struct WorkerPool<D: Drive> {
     post: Post<D, ServerCore>,
     roster: Lock<Roster>,
-    /// An answer has been taken.
-    answered: Condvar,
     threads: ThreadPool,
     most_handlers: usize,
 }
@@ -68,7 +66,8 @@ struct Handling<'a, D: Drive>(&'a WorkerPool<D>, usize);
 impl<D: Drive> Drop for Handling<'_, D> {
     fn drop(&mut self) {
         let mut roster = self.0.roster.lock();
-        let others_wait = roster.handling >= self.0.most_handlers && roster.has_jobs();
+        let full = roster.handling >= self.0.most_handlers;
+        let others_wait = !roster.large_jobs.is_empty() || full && !roster.jobs.is_empty();
         roster.handling -= 1;
         roster.run_times.ends_apart(self.1);
         drop(roster);
@@ -78,28 +77,11 @@ impl<D: Drive> Drop for Handling<'_, D> {
     }
 }
 
-/// A handler in the pool gives its answer.
-struct Answering<'a, D: Drive>(&'a WorkerPool<D>);
-
-impl<'a, D: Drive> Answering<'a, D> {
-    fn new(workers: &'a WorkerPool<D>) -> Self {
-        workers.roster.lock().answering += 1;
-        Self(workers)
-    }
-}
-
-impl<D: Drive> Drop for Answering<'_, D> {
-    fn drop(&mut self) {
-        self.0.roster.lock().answering -= 1;
-        self.0.answered.notify_one();
-    }
-}
-
 #[derive(Default)]
 struct Roster {
     jobs: VecDeque<Job>,
-    /// Those of them that are known to take long, and have to wait until others have given their answers.
-    long_jobs: VecDeque<Job>,
+    /// Those of them whose answers there is no room for yet.
+    large_jobs: VecDeque<Job>,
     /// The number of the reader's shift.
     shift: u64,
     /// How many handlers readers have begun, and which one runs.
@@ -109,8 +91,6 @@ struct Roster {
     run_times: RunTimes,
     /// How many handlers run on other threads than the reader's.
     handling: usize,
-    /// How many handlers in the pool are done and give their answers.
-    answering: usize,
     /// Whether the connection is over.
     over: bool,
 }
@@ -127,15 +107,15 @@ impl Roster {
             let at = self.jobs.iter().position(|job| self.run_times.is_quick(RunTimes::key(&job.handler)))?;
             return self.jobs.remove(at).map(with_key);
         }
-        let congested = self.answering >= MOST_ANSWERING;
-        if let Some(job) = if congested { None } else { self.long_jobs.pop_front() } {
-            return Some(with_key(job));
+        let first = self.large_jobs.front().map(|job| RunTimes::key(&job.handler));
+        if first.is_some_and(|key| self.run_times.has_room(key)) {
+            return self.large_jobs.pop_front().map(with_key);
         }
         while let Some((job, key)) = self.jobs.pop_front().map(with_key) {
-            if !(congested && self.run_times.takes_long(key)) {
+            if self.run_times.has_room(key) {
                 return Some((job, key));
             }
-            self.long_jobs.push_back(job);
+            self.large_jobs.push_back(job);
         }
         None
     }
@@ -144,10 +124,6 @@ impl Roster {
     fn begins_apart(&mut self, key: usize) {
         self.handling += 1;
         self.run_times.begins_apart(key);
-    }
-
-    fn has_jobs(&self) -> bool {
-        !(self.jobs.is_empty() && self.long_jobs.is_empty())
     }
 }
 
@@ -173,7 +149,7 @@ enum Work {
 impl<D: Drive> WorkerPool<D> {
     pub(crate) fn new(post: Post<D, ServerCore>, most_handlers: usize) -> Arc<Self> {
         let threads = ThreadPool::new(most_handlers.saturating_add(READERS));
-        Arc::new(Self { post, roster: Lock::default(), answered: Condvar::new(), threads, most_handlers })
+        Arc::new(Self { post, roster: Lock::default(), threads, most_handlers })
     }
 
     /// Serves on this thread, until the connection is over or another thread has taken over.
@@ -234,7 +210,7 @@ impl<D: Drive> WorkerPool<D> {
                 roster.begins_apart(key);
                 drop(roster);
                 self.run_apart(job, key);
-                // It may be done in a moment. Whether its answer is taken as fast is seen before the next.
+                // It may be done in a moment, and its thread there for the next.
                 thread::yield_now();
             }
             worked = Work::Done;
@@ -243,11 +219,6 @@ impl<D: Drive> WorkerPool<D> {
             if last - began >= stretch && !roster.jobs.is_empty() {
                 return Work::Left;
             }
-        }
-        // Whoever is done with its handler says so, but not whoever has given its answer.
-        if !roster.long_jobs.is_empty() && roster.handling < self.most_handlers {
-            drop(self.answered.wait_timeout(roster, LOOK));
-            return Work::Left;
         }
         worked
     }
@@ -262,7 +233,9 @@ impl<D: Drive> WorkerPool<D> {
             Ok(outcome) => context.outcome(outcome),
             Err(_) => Err(panicked()),
         };
+        let bytes = bytes_of(&outcome);
         let mut roster = self.roster.lock();
+        roster.run_times.gives(key, bytes);
         if roster.shift != shift {
             drop(roster);
             let _handling = Handling(self, key);
@@ -286,10 +259,12 @@ impl<D: Drive> WorkerPool<D> {
             let responding = Responding::new(core.clone(), reply);
             let context = Context::new(invocation, cancellation, core.clone());
             let began = Instant::now();
-            let outcome = handler(context.clone()).wait();
-            workers.roster.lock().run_times.took(key, began.elapsed());
-            let _answering = Answering::new(&workers);
-            responding.respond(context.outcome(outcome));
+            let outcome = context.outcome(handler(context.clone()).wait());
+            let mut roster = workers.roster.lock();
+            roster.run_times.took(key, began.elapsed());
+            roster.run_times.gives(key, bytes_of(&outcome));
+            drop(roster);
+            responding.respond(outcome);
         });
     }
 
@@ -347,7 +322,7 @@ impl<D: Drive> WorkerPool<D> {
         roster.over = true;
         // Nobody is there any more to be answered.
         roster.jobs.clear();
-        roster.long_jobs.clear();
+        roster.large_jobs.clear();
         if let Standby::Asleep(thread) = &roster.standby {
             thread.unpark();
         }

@@ -166,6 +166,49 @@ case!(handlers_that_are_quick_do_not_wait_for_those_that_have_all_threads, {
     server.wait_closed().unwrap();
 });
 
+case!(handlers_with_large_answers_run_few_at_a_time_and_others_do_not_wait_for_them, {
+    /// So long that there is room for two.
+    const LARGE: usize = 14_000_000;
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let gate = Arc::new(Gate::default());
+    let (large, small) = (gate.clone(), gate.clone());
+    let server = Server::builder("gate", "1.0")
+        .tool(Tool::without_arguments("large"), move |_, number: Number| {
+            if number.number == 0 {
+                return Ok("x".repeat(LARGE));
+            }
+            large.pass(number.number);
+            Ok(String::new())
+        })
+        .tool(Tool::without_arguments("small"), move |_, number: Number| {
+            small.pass(number.number);
+            Ok("small")
+        })
+        .start(Endpoint::try_from(theirs).unwrap())
+        .unwrap();
+    let mut client = RawClient::introduced(ours);
+    let call = |tool: &str, number: u32| {
+        let params = format!(r#"{{"name":"{tool}","arguments":{{"number":{number}}}}}"#);
+        format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{params}}}"#, number + 10)
+    };
+    client.say(&call("large", 0));
+    assert!(client.hear().len() > LARGE);
+    (1..=10).for_each(|number| client.say(&call("large", number)));
+    (11..=20).for_each(|number| client.say(&call("small", number)));
+    let began = |few: std::ops::RangeInclusive<usize>| {
+        gate.state.lock().unwrap().began.iter().filter(|number| few.contains(number)).count()
+    };
+    eventually!("all small ones run", began(11..=20) == 10);
+    eventually!("as many large ones as there is room for", began(1..=10) == 2);
+    gate.open();
+    let mut answered: Vec<_> = (0..20).map(|_| client.hear()).collect();
+    answered.sort_unstable();
+    answered.dedup();
+    assert_eq!((answered.len(), began(1..=20)), (20, 20));
+    drop(client);
+    server.wait_closed().unwrap();
+});
+
 case!(a_thousand_handlers_that_wait_do_not_have_a_thousand_threads, {
     let mut server = RawServer::start(OWN_SERVER);
     for id in 0..1000 {

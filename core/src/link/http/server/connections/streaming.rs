@@ -116,7 +116,7 @@ impl Connections {
         let waiting = self.streams.get(&id).and_then(|stream| self.by_id.get(&stream.conn?));
         let waiting = waiting.map_or(0, |connection| connection.counted);
         let conn = |connections: &Self| connections.streams.get(&id)?.conn;
-        if !self.has_memory(waiting, message.len(), now) || !self.has_room(conn, message.len()) {
+        if !self.has_memory(waiting, message.len(), now) || !self.has_room(conn, EVENT_BYTES + message.len()) {
             return self.give_up(id);
         }
         self.start_events(id, now);
