@@ -153,7 +153,9 @@ impl Movable for HostTalks {
         bytes.len()
     }
 
-    fn read_eof(&mut self, _: ConnId, _: Instant) {}
+    fn read_eof(&mut self, conn: ConnId, _: Instant) {
+        self.talks.remove(&conn);
+    }
 
     fn conn_failed(&mut self, conn: ConnId, _: ConnError, _: Instant) {
         self.talks.remove(&conn);

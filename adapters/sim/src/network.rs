@@ -235,6 +235,11 @@ impl Network {
         let ended = connection.stream.ends_for(side, scene.now);
         if ended {
             ends.stirred(end).read_eof(conn, scene.now);
+            if let End::Host { .. } = end {
+                // It has nothing to say to somebody who is gone.
+                connection.stream.close(side, Closing::Both, scene.now);
+                self.forget(number, side);
+            }
         }
         ended
     }
