@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! flow               Authorization: the client's states, and all transitions between them
+//!  step               what it and whoever has the connections say to each other
+//!  change             how it changes what is stored
 //!  resource_metadata  where a server says who authorizes for it (RFC 9728)
 //!  server_metadata    what an authorization server says of itself (RFC 8414, OpenID Connect)
 //!  registration       how the client becomes known to it: given, by a document, or registered (RFC 7591)
@@ -18,6 +20,8 @@
 //! ```
 
 mod challenge;
+#[cfg(feature = "client")]
+mod change;
 #[cfg(feature = "client")]
 mod config;
 #[cfg(feature = "client")]
@@ -44,6 +48,8 @@ mod resource;
 mod resource_metadata;
 #[cfg(feature = "client")]
 mod server_metadata;
+#[cfg(feature = "client")]
+mod step;
 mod store;
 #[cfg(feature = "client")]
 mod token;
@@ -64,13 +70,15 @@ pub use config::{AuthConfig, Grant, IdentityProvider, KnownClient};
 #[cfg(feature = "es256")]
 pub use es256::{Es256Signer, KeyError};
 #[cfg(feature = "client")]
-pub(crate) use flow::{AuthStep, Authorization, Fetch, Fetched, Reaction};
+pub(crate) use flow::Authorization;
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
 pub use jws::{SignError, Signer};
 #[cfg(feature = "client")]
 pub use login::{Denied, Redirected};
 #[cfg(feature = "server")]
 pub use resource::{InvalidResource, ProtectedResource};
+#[cfg(feature = "client")]
+pub(crate) use step::{AuthStep, Fetch, Fetched, Reaction};
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
     Tokens,

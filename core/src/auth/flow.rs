@@ -2,23 +2,31 @@
 //! that step; what follows from it is decided here and nowhere else.
 //!
 //! ```text
-//!  Unread ── the first look ──► Loading ──┬── nothing, or a token that is good ──────────────────► Open
-//!                                         ├── a user who came back ──► Storing(TakeLogin)           │ ▲
-//!                                         └── a token that ends ─────► Storing(TakeLease)           │ │
-//!     401, 403 ◄────────────────────────────────────────────────────────────────────────────────────┘ │
-//!      ▼                                                                                              │
-//!  FindingResource ─► FindingServer ─┬─ a token to refresh ─► Storing(TakeLease) ─► RequestingToken ──┤
-//!   its metadata       its metadata  │                         ▲    └ somebody else does ► AwaitingOther
-//!                                    ├─ not known there ─► Registering ─┐                             │
-//!                                    └─────────────────────────────────►├─ nobody to ask ► RequestingToken
-//!                                                                       ├─ Storing(AddLogin) ► AwaitingUser
-//!                                                                       │    ► Storing(TakeLogin) ► RequestingToken
-//!                                                                       └─ StartingDevice ► PollingDevice ⇄ RequestingToken
-//!  RequestingToken ── a token ──► Storing(PutTokens) ──► Open;   whatever goes wrong ──► Open, with an error
+//!  Unread ── a request is to be made ──► Loading ──┬── nothing, or a token that is good ──► Open
+//!                                                  ├── a user who came back ──► Storing(TakeLogin)
+//!                                                  └── a token that ends soon ──► Storing(TakeLease)
+//!  Open ──┬── a token that ends soon ──► Storing(TakeLease)
+//!         └── 401, 403 ──► Loading ──┬── somebody else has stored a better one ──► Open
+//!     ┌──────────────────────────────┘
+//!     ▼
+//!  FindingResource ──► FindingServer ──┬── a token to refresh ──► Storing(TakeLease) ──┬──► RequestingToken
+//!   its metadata        its metadata   │    somebody else does ──► AwaitingOther       └── conflict: looks again
+//!                                      │                            └── a little later ──► Loading, looks again
+//!                                      ├── the client is not known there ──► Registering ──┐
+//!                                      └─────────────────────────────────► asks: ◄─────────┘
+//!  asks ──┬── of a user here ──► Storing(AddLogin) ──► AwaitingUser ──► Storing(TakeLogin) ──► RequestingToken
+//!         ├── of a user elsewhere ──► StartingDevice ──► PollingDevice ◄── not yet ──► RequestingToken
+//!         └── of nobody ──► RequestingToken, twice if somebody else has to state it first
+//!
+//!  RequestingToken ──┬── a token ──► Storing(PutTokens) ──► Open, also if it could not be stored
+//!                    └── a refresh token, or the client, is refused ──► Storing(DropTokens, DropClient) ──► asks
+//!  all ── whatever else goes wrong, or nobody answers ──► Storing(EndLease), if there is one ──► Open, with an error;
+//!                                                         Unread, if what is stored could not be read
 //! ```
 //!
-//! While it is not open, requests to the MCP server wait. There is one request or one look at the store at a time, and each
-//! has a deadline.
+//! While it is not open, requests to the MCP server wait, and their time does not run. There is one request or one look at the
+//! store at a time, and each has a deadline. What an attempt is for is its `Aim`, which outlasts the states that it goes
+//! through: it decides what is tried and what failing means.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -28,6 +36,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::challenge::Wanted;
+use super::change::{Change, Changing, Source};
 use super::config::{AuthConfig, Grant};
 use super::device::{self, DeviceLogin};
 use super::dpop::{self, Nonces};
@@ -38,8 +47,9 @@ use super::pkce::Verifier;
 use super::registration::{self, ClientAuth};
 use super::resource_metadata::{self, ResourceMetadata};
 use super::server_metadata::{self, ServerMetadata};
-use super::store::{AuthRecord, Lease, PendingLogin, Registration, StoreError, Stored, Swap, Tokens};
-use super::token::{self, AskedFor, Asking};
+use super::step::{AuthStep, Fetch, Fetched, Reaction};
+use super::store::{AuthRecord, PendingLogin, Registration, StoreError, Stored, Swap, Tokens};
+use super::token::{self, AskedFor, Asking, TokenPurpose, TokenRequest};
 use super::{AuthPrompt, StoreOperation, StoreOutcome, origin};
 use crate::codec::http1::Headers;
 use crate::entropy::{Entropy, Seed};
@@ -103,69 +113,6 @@ struct InUse {
     kept: bool,
 }
 
-/// Where a token comes from: what is left to try if it is refused at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    /// It was there.
-    Stored,
-    /// It was had for another one. Perhaps a login helps.
-    Refreshed,
-    /// It was granted just so. Nothing helps.
-    Granted,
-}
-
-/// What is to be done by whoever has the connections.
-pub(crate) enum AuthStep {
-    /// Make a request; [`Authorization::fetched`] takes the answer.
-    Fetch(Box<Fetch>),
-    /// Look into the store; [`Authorization::stored`] takes the answer.
-    Store(StoreOperation),
-    /// Tell the user.
-    Prompt(AuthPrompt),
-    /// Requests may go on; those that waited for other credentials are made again with those.
-    Settled,
-    /// Those that waited for other credentials fail; so do those that wait to be made, unless the token in use is as good as
-    /// it was.
-    Failed { error: AuthError, usable: bool },
-}
-
-/// A request to somebody who is needed for authorization.
-pub(crate) struct Fetch {
-    pub(crate) method: &'static str,
-    pub(crate) url: Url,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
-    /// Whether the address has to be a public one, whatever the name resolves to.
-    pub(crate) public_only: bool,
-    pub(crate) timeout: Duration,
-}
-
-/// What came back.
-pub(crate) struct Fetched {
-    pub(crate) status: u16,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Fetched {
-    /// Whether it may be what was looked for. Many servers have a page for people at every address.
-    fn is_document(&self) -> bool {
-        self.status == 200 && self.body.trim_ascii_start().starts_with(b"{")
-    }
-}
-
-/// What is to be done about a request that was refused.
-pub(crate) enum Reaction {
-    /// It waits until authorization is settled.
-    Wait,
-    /// It is made again at once.
-    Again,
-    /// It fails.
-    Refuse(AuthError),
-    /// It has nothing to do with authorization.
-    Pass,
-}
-
 enum FlowState {
     Unread,
     Open,
@@ -215,77 +162,6 @@ struct Search {
     at: Url,
     left: VecDeque<String>,
     redirects: u32,
-}
-
-/// A change of what is stored, which is made again on what others have stored meanwhile.
-enum Change {
-    AddLogin {
-        state: String,
-        pending: Box<PendingLogin>,
-        url: String,
-    },
-    TakeLogin {
-        redirected: Box<Redirected>,
-        taken: Option<Box<PendingLogin>>,
-    },
-    TakeLease {
-        until: u64,
-    },
-    PutTokens {
-        issuer: String,
-        registration: Registration,
-        tokens: Box<Tokens>,
-        source: Source,
-    },
-    /// A refresh token is refused.
-    DropTokens {
-        issuer: String,
-        refused: Secret,
-    },
-    /// The client is not known any more, nor are its tokens.
-    DropClient {
-        issuer: String,
-        client_id: String,
-        /// What is told, if nothing follows from it here.
-        error: Option<Box<AuthError>>,
-    },
-    /// The token was not refreshed: others may try.
-    EndLease(Box<AuthError>),
-}
-
-/// A request for a token.
-struct TokenRequest {
-    purpose: TokenPurpose,
-    endpoint: Url,
-    issuer: String,
-    /// Whether it is the program's own word where it goes, and not a server's.
-    trusted: bool,
-    registration: Registration,
-    scope: Option<String>,
-    resource: Option<String>,
-}
-
-enum TokenPurpose {
-    Code {
-        code: Secret,
-        verifier: Secret,
-        redirect_uri: String,
-    },
-    Refresh(Secret),
-    Device(Box<DeviceLogin>),
-    ClientCredentials,
-    JwtBearer(Secret),
-    /// The first half of [`Grant::EnterpriseManaged`].
-    Exchange {
-        audience: String,
-    },
-}
-
-impl TokenRequest {
-    /// Whether it is asked whether a user on another device is done.
-    fn is_for_device(&self) -> bool {
-        matches!(self.purpose, TokenPurpose::Device(_))
-    }
 }
 
 impl Authorization {
@@ -349,6 +225,15 @@ impl Authorization {
             _ => {}
         }
         matches!(self.state, FlowState::Open)
+    }
+
+    /// Whether a token is on its way that would be lost with what was given for it.
+    pub(crate) fn must_finish(&self) -> bool {
+        match &self.state {
+            FlowState::RequestingToken { request, .. } => !request.is_for_device(),
+            FlowState::Storing { change, .. } => matches!(change, Change::PutTokens { .. }),
+            _ => false,
+        }
     }
 
     /// Nothing is wanted any more but headers for the last requests.
@@ -603,51 +488,14 @@ impl Authorization {
         let expected = self.stored.as_ref().map(|stored| stored.version);
         let mut record = self.record().cloned().unwrap_or_default();
         let unix_now = self.unix_seconds(now);
-        match &mut change {
-            Change::AddLogin { state, pending, .. } => {
-                let known = record.issuers.entry(pending.issuer.clone()).or_default();
-                known.registration = Some(pending.registration.clone());
-                login::keep(&mut record, state.clone(), (**pending).clone(), unix_now);
-            }
-            Change::TakeLogin { redirected, taken } => match login::take(&mut record, &redirected.state, unix_now) {
-                Some(pending) => *taken = Some(Box::new(pending)),
-                None => return self.fail(AuthError::UnknownLogin, now),
-            },
-            Change::TakeLease { until } => {
-                *until = self.unix_millis(now + self.lease_time());
-                record.lease = Some(Lease { owner: self.owner.clone(), until: *until });
-            }
-            Change::EndLease(_) => record.lease = self.others_lease(record.lease),
-            Change::PutTokens { issuer, registration, tokens, .. } => {
-                let known = record.issuers.entry(issuer.clone()).or_default();
-                known.tokens = Some((**tokens).clone());
-                known.registration = Some(registration.clone());
-                record.issuer = Some(issuer.clone());
-                record.lease = self.others_lease(record.lease);
-            }
-            Change::DropTokens { issuer, refused } => {
-                if let Some(known) = record.issuers.get_mut(issuer) {
-                    // Those that somebody else has put there meanwhile are good.
-                    known.tokens = known.tokens.take().filter(|tokens| tokens.refresh_token.as_ref() != Some(refused));
-                }
-                record.lease = self.others_lease(record.lease);
-            }
-            Change::DropClient { issuer, client_id, .. } => {
-                let is_it = |known: &Registration| known.client_id == *client_id;
-                if record.issuers.get(issuer).is_some_and(|known| known.registration.as_ref().is_some_and(is_it)) {
-                    record.issuers.remove(issuer);
-                }
-                record.lease = self.others_lease(record.lease);
-            }
+        let by = Changing { owner: &self.owner, until: self.unix_millis(now + self.lease_time()), unix_now };
+        if !change.apply(&mut record, &by) {
+            return self.fail(AuthError::UnknownLogin, now);
         }
         self.stored = Some(Stored { version: expected.unwrap_or_default(), record: record.clone() });
         self.state = FlowState::Storing { attempt, change };
         let record = Box::new(record);
         self.ask_store(StoreOperation::Swap { server: self.key(), expected, record }, now);
-    }
-
-    fn others_lease(&self, lease: Option<Lease>) -> Option<Lease> {
-        lease.filter(|lease| lease.owner != self.owner)
     }
 
     /// A change is stored.
@@ -755,7 +603,13 @@ impl Authorization {
             (None, None) => return self.not_renewed(attempt, now),
         };
         let stored = self.record().and_then(|record| record.issuers.get(&issuer)?.registration.clone());
-        let registration = self.given_client(&issuer).or(stored);
+        let registration = match (self.given_client(&issuer), stored) {
+            // How it shows who it is, it found out before.
+            (Some(given), Some(stored)) if attempt.server.is_none() && given.client_id == stored.client_id => {
+                Some(registration::with_password(stored, &self.config))
+            }
+            (given, stored) => given.or(stored),
+        };
         let (Some(tokens), Some(registration)) = (self.refreshable(&issuer), registration) else {
             return self.not_renewed(attempt, now);
         };
@@ -820,7 +674,7 @@ impl Authorization {
         let location = answer.headers.get("location").filter(|_| redirect && search.redirects < REDIRECTS);
         if let Some(location) = location {
             let moved = search.at.join(location).map_err(|error| self.unusable(&search.at, &error.to_string()))?;
-            search.at = self.guarded(moved.as_str(), Some(&search.at.host().to_string()))?;
+            search.at = self.guarded(moved.as_str(), Some(search.at.host()))?;
             search.redirects += 1;
         } else {
             if is_unwell(answer.status) {
@@ -1044,7 +898,7 @@ impl Authorization {
                     }
                 };
                 let request = TokenRequest {
-                    purpose: TokenPurpose::Exchange { audience },
+                    purpose: TokenPurpose::Exchange { id_token: provider.id_token.clone(), audience },
                     issuer: origin(&endpoint),
                     endpoint,
                     trusted: true,
@@ -1105,7 +959,7 @@ impl Authorization {
             requires_iss: server.authorization_response_iss_parameter_supported == Some(true),
             redirect_uri,
             token_endpoint: token,
-            registration: registration::kept(registration, &self.config),
+            registration: registration::kept(self.with_method(registration, Some(server)), &self.config),
             scope: attempt.scope.clone(),
             resource: Some(self.resource(&attempt)),
             expires_at: self.unix_seconds(now + self.config.login_timeout),
@@ -1131,9 +985,7 @@ impl Authorization {
             Ok(endpoint) => endpoint,
             Err(error) => return self.fail(error, now),
         };
-        // Passwords that the program gave are not stored: it gives them again.
-        let is_it = |given: &Registration| given.client_id == pending.registration.client_id;
-        let registration = self.given_client(&pending.issuer).filter(is_it).unwrap_or(pending.registration);
+        let registration = registration::with_password(pending.registration, &self.config);
         let request = TokenRequest {
             purpose: TokenPurpose::Code { code, verifier: pending.code_verifier, redirect_uri: pending.redirect_uri },
             endpoint,
@@ -1204,42 +1056,13 @@ impl Authorization {
 
     // --- Tokens ----------------------------------------------------------------------------------------------------
 
-    fn request_token(&mut self, attempt: Attempt, request: TokenRequest, nonce_given: bool, now: Instant) {
-        let grant = |name: &str| Form::new().add("grant_type", name);
-        let form = match &request.purpose {
-            TokenPurpose::Code { code, verifier, redirect_uri } => grant("authorization_code")
-                .add("code", code.expose())
-                .add("code_verifier", verifier.expose())
-                .add("redirect_uri", redirect_uri),
-            TokenPurpose::Refresh(token) => grant("refresh_token").add("refresh_token", token.expose()),
-            TokenPurpose::Device(login) => grant(device::GRANT_TYPE).add("device_code", login.device_code.expose()),
-            TokenPurpose::ClientCredentials => grant("client_credentials"),
-            TokenPurpose::JwtBearer(assertion) => {
-                grant("urn:ietf:params:oauth:grant-type:jwt-bearer").add("assertion", assertion.expose())
-            }
-            TokenPurpose::Exchange { audience } => {
-                let id_token = match &self.config.grant {
-                    Grant::EnterpriseManaged(provider) => provider.id_token.expose(),
-                    _ => "",
-                };
-                grant("urn:ietf:params:oauth:grant-type:token-exchange")
-                    .add("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag")
-                    .add("subject_token", id_token)
-                    .add("subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
-                    .add("audience", audience)
-            }
-        };
-        // A code stands for what was asked for with it, and is not widened or narrowed any more.
-        let asks =
-            !matches!(request.purpose, TokenPurpose::Code { .. } | TokenPurpose::Refresh(_) | TokenPurpose::Device(_));
-        let form = form
-            .add_some("resource", request.resource.as_deref())
-            .add_some("scope", request.scope.as_deref().filter(|_| asks));
+    fn request_token(&mut self, attempt: Attempt, mut request: TokenRequest, nonce_given: bool, now: Instant) {
         let mut headers = form_headers();
         let id = base64url(&self.entropy.bytes::<16>());
         let server = attempt.server.as_ref().filter(|_| !request.trusted);
+        request.registration = self.with_method(request.registration, server);
         let asking = self.asking(&request.registration, server, &request.issuer, id, now);
-        let form = match asking.identify(form, &mut headers) {
+        let form = match asking.identify(request.form(), &mut headers) {
             Ok(form) => form,
             Err(error) => return self.fail(AuthError::Signing(error.to_string()), now),
         };
@@ -1252,6 +1075,13 @@ impl Authorization {
         }
         self.fetch("POST", request.endpoint.clone(), headers, form.finish().into_bytes(), request.trusted);
         self.state = FlowState::RequestingToken { attempt, request, nonce_given };
+    }
+
+    /// A client that says how it shows who it is: who refreshes a token later does not know what the server takes.
+    fn with_method(&self, mut registration: Registration, server: Option<&ServerMetadata>) -> Registration {
+        let method = ClientAuth::of(&registration, server, self.config.signer.is_some());
+        registration.auth_method.get_or_insert_with(|| method.name().into());
+        registration
     }
 
     fn asking<'a>(

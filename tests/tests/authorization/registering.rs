@@ -1,7 +1,11 @@
 //! How clients become known to authorization servers, and that nothing of one is shown to another.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
-use windlass::auth::{AuthError, AuthStore as _, KnownClient};
+use windlass::Seed;
+use windlass::auth::{AuthError, AuthStore as _, Es256Signer, KnownClient, Redirected, Signer as _};
 
 use crate::issuer::Issuer;
 use crate::world::{Answer, ISSUER, PRM, SERVER, World, code_grant};
@@ -56,6 +60,36 @@ fn a_client_that_is_known_already_does_not_register() {
         // What the program gives, it gives again: its password is not kept.
         let stored = serde_json::to_string(&world.store.load(SERVER).unwrap().unwrap().record).unwrap();
         assert!(!stored.contains("known-password"), "{stored}");
+        world.close_all();
+    }
+}
+
+#[test]
+fn how_a_client_shows_who_it_is_is_known_later() {
+    for method in ["client_secret_post", "client_secret_basic", "private_key_jwt"] {
+        let signer = Arc::new(Es256Signer::from_seed(&Seed::from_number(7)));
+        let mut world = World::new();
+        world.issuers[0].auth_method = method;
+        let keyed = method == "private_key_jwt";
+        world.issuers[0].knows("known", Some("known-password").filter(|_| !keyed), method);
+        world.issuers[0].clients.get_mut("known").unwrap().key = keyed.then(|| signer.public_jwk());
+        let config = || match keyed {
+            true => code_grant().client(KnownClient::new("known")).signer(signer.clone()),
+            false => code_grant().client(KnownClient::new("known").secret("known-password")),
+        };
+        // A login that another connection finishes, without a look at any metadata.
+        let mut first = config();
+        first.interactive = false;
+        let agent = world.connect(first);
+        let AuthError::LoginNeeded { url } = world.failure(agent) else { panic!() };
+        let back = world.log_in(&url);
+        let asked = world.asked.len();
+        let agent = world.connect(config().finish(Redirected::from_url(&back)));
+        world.is_ready(agent);
+        // And a token that is refreshed early.
+        world.pass(Duration::from_secs(3550));
+        assert!(world.calls(agent, "now").is_ok());
+        assert_eq!(world.asked[asked..], [format!("POST {ISSUER}/token"), format!("POST {ISSUER}/token")]);
         world.close_all();
     }
 }

@@ -90,6 +90,28 @@ fn a_client_that_dies_in_the_middle_holds_nobody_up_for_ever() {
 }
 
 #[test]
+fn a_client_that_is_closed_in_the_middle_loses_nothing() {
+    for seed in 0..300 {
+        let (mut world, clients) = world(seed, 1);
+        world.latency = Duration::from_millis(100);
+        world.store_latency = Duration::from_millis(100);
+        match seed % 2 {
+            0 => world.issuers[0].revoke_access(),
+            _ => world.pass(Duration::from_secs(LASTS - 30)),
+        }
+        world.call(clients[0], "now");
+        let wait = world.random.between(0, 1_500);
+        world.pass(Duration::from_millis(wait));
+        world.close_all();
+        let next = world.start(Setup::new(code_grant()).seed(seed + 10_000));
+        world.pass(Duration::from_secs(300));
+        world.is_ready(next);
+        good(&mut world);
+        world.close_all();
+    }
+}
+
+#[test]
 fn stores_that_are_slow_do_not_outlast_what_they_lease() {
     for seed in 0..300 {
         let (mut world, clients) = world(seed, 2);

@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::closing::Closing;
 use super::config::HttpClientConfig;
 use super::exchange::{Exchange, ExchangeState, Head, Outcome, Purpose};
 use super::exchanges::Exchanges;
@@ -39,6 +40,11 @@ impl Authorizing {
 
     pub(super) fn is_idle(&self) -> bool {
         self.flow.as_ref().is_none_or(|flow| flow.is_settled())
+    }
+
+    /// Whether a token is on its way that would be lost.
+    pub(super) fn must_finish(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| flow.must_finish())
     }
 
     /// A server has said by which nonce the next proof is to be made.
@@ -119,7 +125,8 @@ impl<T> Exchanges<T> {
     /// Does what authorization wants to be done. Returns whether there was something.
     pub(super) fn advance_authorization(&mut self) -> bool {
         let Some(flow) = &mut self.authorizing.flow else { return false };
-        if self.client.closed().is_some() {
+        let finishing = matches!(self.closing, Closing::No | Closing::Delivering { .. }) && flow.must_finish();
+        if self.client.closed().is_some() && !finishing {
             flow.abandon();
             return false;
         }
