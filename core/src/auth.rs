@@ -56,6 +56,7 @@ mod token;
 use alloc::boxed::Box;
 use alloc::string::String;
 
+#[cfg(feature = "client")]
 use crate::url::Url;
 
 pub use crate::error::AuthError;
@@ -145,6 +146,7 @@ impl StoreOperation {
 }
 
 /// Scheme, host and port, as in the header `Origin`.
+#[cfg(feature = "client")]
 fn origin(url: &Url) -> String {
     let scheme = if url.is_secure() { "https://" } else { "http://" };
     [scheme, url.authority()].concat()
