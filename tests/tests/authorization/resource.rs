@@ -87,7 +87,7 @@ impl Resource {
             Ok(scope) => scope,
             Err(answer) => {
                 self.refused += 1;
-                return answer;
+                return *answer;
             }
         };
         let shown = request.headers.get("authorization").unwrap_or_default();
@@ -102,10 +102,10 @@ impl Resource {
     }
 
     /// What the token of a request grants.
-    fn admit(&self, request: &HttpRequest, issuers: &[Issuer], unix: u64) -> Result<String, Answer> {
+    fn admit(&self, request: &HttpRequest, issuers: &[Issuer], unix: u64) -> Result<String, Box<Answer>> {
         let refuse = |error| {
             let challenge = self.challenge(error, self.challenge_scope.as_deref());
-            Answer::new(401).header("WWW-Authenticate", &challenge)
+            Box::new(Answer::new(401).header("WWW-Authenticate", &challenge))
         };
         let Some((scheme, token)) = request.headers.get("authorization").and_then(|shown| shown.split_once(' ')) else {
             return Err(refuse(None));
@@ -127,7 +127,7 @@ impl Resource {
             assert_eq!(thumbprint, *key);
             if claims["nonce"].as_str() != self.nonce.as_deref() {
                 let nonce = self.nonce.as_deref().unwrap();
-                return Err(refuse(Some("use_dpop_nonce")).header("DPoP-Nonce", nonce));
+                return Err(Box::new(refuse(Some("use_dpop_nonce")).header("DPoP-Nonce", nonce)));
             }
         }
         Ok(access.scope.clone())

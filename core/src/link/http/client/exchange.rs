@@ -51,6 +51,7 @@ pub(super) struct Tried {
     /// How often it was made again because it was not allowed.
     pub(super) authorizations: u32,
     /// It was made again with a nonce that the server gave.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
     pub(super) nonce: bool,
     /// It was made again because it did not come in time.
     pub(super) late: bool,
