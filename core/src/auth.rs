@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! flow               Authorization: the client's states, and all transitions between them
+//!  step               what it and whoever has the connections say to each other
+//!  change             how it changes what is stored
 //!  resource_metadata  where a server says who authorizes for it (RFC 9728)
 //!  server_metadata    what an authorization server says of itself (RFC 8414, OpenID Connect)
 //!  registration       how the client becomes known to it: given, by a document, or registered (RFC 7591)
@@ -18,6 +20,8 @@
 //! ```
 
 mod challenge;
+#[cfg(feature = "client")]
+mod change;
 #[cfg(feature = "client")]
 mod config;
 #[cfg(feature = "client")]
@@ -43,6 +47,8 @@ mod resource_metadata;
 mod secret;
 #[cfg(feature = "client")]
 mod server_metadata;
+#[cfg(feature = "client")]
+mod step;
 mod store;
 #[cfg(feature = "client")]
 mod token;
@@ -50,6 +56,7 @@ mod token;
 use alloc::boxed::Box;
 use alloc::string::String;
 
+#[cfg(feature = "client")]
 use crate::url::Url;
 
 pub use crate::error::AuthError;
@@ -59,12 +66,14 @@ pub use config::{AuthConfig, Grant, IdentityProvider, KnownClient};
 #[cfg(feature = "es256")]
 pub use es256::{Es256Signer, KeyError};
 #[cfg(feature = "client")]
-pub(crate) use flow::{AuthStep, Authorization, Fetch, Fetched, Reaction};
+pub(crate) use flow::Authorization;
 pub use guard::{GuardPolicy, RefusalReason, UrlRefused, is_public};
 pub use jws::{SignError, Signer};
 #[cfg(feature = "client")]
 pub use login::{Denied, Redirected};
 pub use secret::Secret;
+#[cfg(feature = "client")]
+pub(crate) use step::{AuthStep, Fetch, Fetched, Reaction};
 pub use store::{
     AuthRecord, AuthStore, IssuerRecord, Lease, MemoryStore, PendingLogin, Registration, StoreError, Stored, Swap,
     Tokens,
@@ -137,6 +146,7 @@ impl StoreOperation {
 }
 
 /// Scheme, host and port, as in the header `Origin`.
+#[cfg(feature = "client")]
 fn origin(url: &Url) -> String {
     let scheme = if url.is_secure() { "https://" } else { "http://" };
     [scheme, url.authority()].concat()

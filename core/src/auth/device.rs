@@ -23,7 +23,7 @@ pub(super) struct DeviceLogin {
     pub(super) device_code: Secret,
     user_code: String,
     pub(super) verification_uri: String,
-    verification_uri_complete: Option<String>,
+    pub(super) verification_uri_complete: Option<String>,
     /// How long to wait before it is asked whether the user is done.
     pub(super) interval: Duration,
     /// When it is too late.
@@ -61,13 +61,14 @@ pub(super) fn read(status: u16, body: &[u8], now: Instant, longest: Duration) ->
     })
 }
 
-/// What goes on after the server said that there is no token, if it goes on.
-pub(super) fn after(error: &str, login: DeviceLogin) -> Option<DeviceLogin> {
-    match error {
-        "authorization_pending" => Some(login),
-        "slow_down" => Some(slower(login)),
-        _ => None,
-    }
+/// Whether it goes on after the server said that there is no token.
+pub(super) fn goes_on(error: &str) -> bool {
+    matches!(error, "authorization_pending" | "slow_down")
+}
+
+/// How it goes on.
+pub(super) fn after(error: &str, login: DeviceLogin) -> DeviceLogin {
+    if error == "slow_down" { slower(login) } else { login }
 }
 
 /// The same, asked after less often.

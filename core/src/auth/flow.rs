@@ -2,23 +2,31 @@
 //! that step; what follows from it is decided here and nowhere else.
 //!
 //! ```text
-//!  Unread ── the first look ──► Loading ──┬── nothing, or a token that is good ──────────────────► Open
-//!                                         ├── a user who came back ──► Storing(TakeLogin)           │ ▲
-//!                                         └── a token that ends ─────► Storing(TakeLease)           │ │
-//!     401, 403 ◄────────────────────────────────────────────────────────────────────────────────────┘ │
-//!      ▼                                                                                              │
-//!  FindingResource ─► FindingServer ─┬─ a token to refresh ─► Storing(TakeLease) ─► RequestingToken ──┤
-//!   its metadata       its metadata  │                         ▲    └ somebody else does ► AwaitingOther
-//!                                    ├─ not known there ─► Registering ─┐                             │
-//!                                    └─────────────────────────────────►├─ nobody to ask ► RequestingToken
-//!                                                                       ├─ Storing(AddLogin) ► AwaitingUser
-//!                                                                       │    ► Storing(TakeLogin) ► RequestingToken
-//!                                                                       └─ StartingDevice ► PollingDevice ⇄ RequestingToken
-//!  RequestingToken ── a token ──► Storing(PutTokens) ──► Open;   whatever goes wrong ──► Open, with an error
+//!  Unread ── a request is to be made ──► Loading ──┬── nothing, or a token that is good ──► Open
+//!                                                  ├── a user who came back ──► Storing(TakeLogin)
+//!                                                  └── a token that ends soon ──► Storing(TakeLease)
+//!  Open ──┬── a token that ends soon ──► Storing(TakeLease)
+//!         └── 401, 403 ──► Loading ──┬── somebody else has stored a better one ──► Open
+//!     ┌──────────────────────────────┘
+//!     ▼
+//!  FindingResource ──► FindingServer ──┬── a token to refresh ──► Storing(TakeLease) ──┬──► RequestingToken
+//!   its metadata        its metadata   │    somebody else does ──► AwaitingOther       └── conflict: looks again
+//!                                      │                            └── a little later ──► Loading, looks again
+//!                                      ├── the client is not known there ──► Registering ──┐
+//!                                      └─────────────────────────────────► asks: ◄─────────┘
+//!  asks ──┬── of a user here ──► Storing(AddLogin) ──► AwaitingUser ──► Storing(TakeLogin) ──► RequestingToken
+//!         ├── of a user elsewhere ──► StartingDevice ──► PollingDevice ◄── not yet ──► RequestingToken
+//!         └── of nobody ──► RequestingToken, twice if somebody else has to state it first
+//!
+//!  RequestingToken ──┬── a token ──► Storing(PutTokens) ──► Open, also if it could not be stored
+//!                    └── a refresh token, or the client, is refused ──► Storing(DropTokens, DropClient) ──► asks
+//!  all ── whatever else goes wrong, or nobody answers ──► Storing(EndLease), if there is one ──► Open, with an error;
+//!                                                         Unread, if what is stored could not be read
 //! ```
 //!
-//! While it is not open, requests to the MCP server wait. There is one request or one look at the store at a time, and each
-//! has a deadline.
+//! While it is not open, requests to the MCP server wait, and their time does not run. There is one request or one look at the
+//! store at a time, and each has a deadline. What an attempt is for is its `Aim`, which outlasts the states that it goes
+//! through: it decides what is tried and what failing means.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -28,6 +36,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::challenge::Wanted;
+use super::change::{Change, Changing, Source};
 use super::config::{AuthConfig, Grant};
 use super::device::{self, DeviceLogin};
 use super::dpop::{self, Nonces};
@@ -39,8 +48,9 @@ use super::registration::{self, ClientAuth};
 use super::resource_metadata::{self, ResourceMetadata};
 use super::secret::Secret;
 use super::server_metadata::{self, ServerMetadata};
-use super::store::{AuthRecord, Lease, PendingLogin, Registration, StoreError, Stored, Swap, Tokens};
-use super::token::{self, AskedFor, Asking};
+use super::step::{AuthStep, Fetch, Fetched, Reaction};
+use super::store::{AuthRecord, PendingLogin, Registration, StoreError, Stored, Swap, Tokens};
+use super::token::{self, AskedFor, Asking, TokenPurpose, TokenRequest};
 use super::{AuthPrompt, StoreOperation, StoreOutcome, origin};
 use crate::codec::http1::Headers;
 use crate::entropy::{Entropy, Seed};
@@ -51,8 +61,8 @@ use crate::url::Url;
 /// How long a store may take. A disk that is busy, or another process that has the lock, takes no longer.
 const STORE_TIME: Duration = Duration::from_secs(30);
 
-/// How long nobody else refreshes a token that somebody has begun to refresh. Longer than the request may take.
-const LEASE_TIME: Duration = Duration::from_secs(60);
+/// How long an answer may take from its first byte to its last, which comes on top of the time for a request.
+const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// How often somebody else's refresh is looked after.
 const LEASE_LOOK: Duration = Duration::from_millis(200);
@@ -63,11 +73,12 @@ const CONFLICTS: u32 = 20;
 /// Redirects that the request for a document follows, each looked at by the guard.
 const REDIRECTS: u32 = 3;
 
-/// How long a token that could not be refreshed early is left alone, as long as it is good.
+/// How long a token is left alone that was just had, or could not be refreshed early: some hardly last, and would be
+/// refreshed without end.
 const REFRESH_PAUSE: Duration = Duration::from_secs(10);
 
-/// How often one request to the MCP server is authorized anew before it is given up. With the login before it there are three.
-const STEP_UPS: u32 = 2;
+/// How often one request to the MCP server may be refused and authorized anew before it is given up, with the first time.
+const MOST_TRIES: u32 = 3;
 
 /// A client's authorization at one MCP server.
 pub(crate) struct Authorization {
@@ -97,48 +108,9 @@ pub(crate) struct Authorization {
 struct InUse {
     issuer: String,
     tokens: Tokens,
-}
-
-/// What is to be done by whoever has the connections.
-pub(crate) enum AuthStep {
-    /// Make a request; [`Authorization::fetched`] takes the answer.
-    Fetch(Box<Fetch>),
-    /// Look into the store; [`Authorization::stored`] takes the answer.
-    Store(StoreOperation),
-    /// Tell the user.
-    Prompt(AuthPrompt),
-    /// Requests may go on; those that waited for other credentials are made again with those, or fail.
-    Settled(Result<(), AuthError>),
-}
-
-/// A request to somebody who is needed for authorization.
-pub(crate) struct Fetch {
-    pub(crate) method: &'static str,
-    pub(crate) url: Url,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
-    /// Whether the address has to be a public one, whatever the name resolves to.
-    pub(crate) public_only: bool,
-    pub(crate) timeout: Duration,
-}
-
-/// What came back.
-pub(crate) struct Fetched {
-    pub(crate) status: u16,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
-}
-
-/// What is to be done about a request that was refused.
-pub(crate) enum Reaction {
-    /// It waits until authorization is settled.
-    Wait,
-    /// It is made again at once.
-    Again,
-    /// It fails.
-    Refuse(AuthError),
-    /// It has nothing to do with authorization.
-    Pass,
+    source: Source,
+    /// Whether others find it in the store. One that could not be kept there is the only one that can be refreshed.
+    kept: bool,
 }
 
 enum FlowState {
@@ -179,6 +151,8 @@ enum Aim {
     Early,
     /// To have another token than the one that was refused.
     Other,
+    /// The same, where refreshing has not helped.
+    Anew,
     /// To be allowed more.
     More,
 }
@@ -188,61 +162,6 @@ struct Search {
     at: Url,
     left: VecDeque<String>,
     redirects: u32,
-}
-
-/// A change of what is stored, which is made again on what others have stored meanwhile.
-enum Change {
-    AddLogin {
-        state: String,
-        pending: Box<PendingLogin>,
-        url: String,
-    },
-    TakeLogin {
-        redirected: Box<Redirected>,
-        taken: Option<Box<PendingLogin>>,
-    },
-    TakeLease {
-        until: u64,
-    },
-    PutTokens {
-        issuer: String,
-        registration: Option<Registration>,
-        tokens: Box<Tokens>,
-    },
-    DropTokens {
-        issuer: String,
-        refused: Secret,
-    },
-    /// The token was not refreshed: others may try.
-    EndLease(Box<Result<(), AuthError>>),
-}
-
-/// A request for a token.
-struct TokenRequest {
-    purpose: TokenPurpose,
-    endpoint: Url,
-    issuer: String,
-    /// Whether it is the program's own word where it goes, and not a server's.
-    trusted: bool,
-    registration: Registration,
-    scope: Option<String>,
-    resource: Option<String>,
-}
-
-enum TokenPurpose {
-    Code {
-        code: Secret,
-        verifier: Secret,
-        redirect_uri: String,
-    },
-    Refresh(Secret),
-    Device(Box<DeviceLogin>),
-    ClientCredentials,
-    JwtBearer(Secret),
-    /// The first half of [`Grant::EnterpriseManaged`].
-    Exchange {
-        audience: String,
-    },
 }
 
 impl Authorization {
@@ -290,8 +209,15 @@ impl Authorization {
 
     /// Whether requests to the MCP server may go out now. Asking is what begins a look at the store, and a refresh.
     pub(crate) fn is_open(&mut self, now: Instant) -> bool {
+        // Whoever waited is told first how it ended.
+        if !self.steps.is_empty() {
+            return false;
+        }
         match self.state {
-            FlowState::Unread => self.load(Attempt::default(), now),
+            FlowState::Unread => {
+                self.aim = Aim::Begin;
+                self.load(Attempt::default(), now);
+            }
             FlowState::Open if self.ends_soon(now) => {
                 self.aim = Aim::Early;
                 self.renew(Attempt::default(), now);
@@ -299,6 +225,22 @@ impl Authorization {
             _ => {}
         }
         matches!(self.state, FlowState::Open)
+    }
+
+    /// Whether a token is on its way that would be lost with what was given for it.
+    pub(crate) fn must_finish(&self) -> bool {
+        match &self.state {
+            FlowState::RequestingToken { request, .. } => !request.is_for_device(),
+            FlowState::Storing { change, .. } => matches!(change, Change::PutTokens { .. }),
+            _ => false,
+        }
+    }
+
+    /// Nothing is wanted any more but headers for the last requests.
+    pub(crate) fn abandon(&mut self) {
+        self.state = FlowState::Open;
+        self.deadline = None;
+        self.steps.clear();
     }
 
     /// The headers that show that a request to the MCP server is allowed.
@@ -325,52 +267,78 @@ impl Authorization {
         self.nonces.keep(&origin(url), nonce);
     }
 
-    /// A request to the MCP server was refused, with 401 or 403. `tries` is how often that one was made again already.
-    pub(crate) fn refused(&mut self, failure: &HttpFailure, tries: u32, now: Instant) -> Reaction {
-        if !matches!(self.state, FlowState::Open | FlowState::Unread) {
-            return Reaction::Wait;
-        }
+    /// A request to the MCP server was refused, with 401 or 403. `tries` is how often that one was authorized anew already, and
+    /// `has_nonce` whether it was made again because of a nonce.
+    pub(crate) fn refused(&mut self, failure: &HttpFailure, tries: u32, has_nonce: bool, now: Instant) -> Reaction {
         let wanted = Wanted::of(&failure.www_authenticate);
         let error = wanted.error.as_deref();
-        if error == Some("use_dpop_nonce") && failure.dpop_nonce && tries == 0 {
-            return Reaction::Again;
-        }
         let more = failure.status == 403;
         if more && error != Some("insufficient_scope") {
             return Reaction::Pass;
         }
-        if tries > STEP_UPS || matches!(self.config.grant, Grant::Token(_)) {
-            return Reaction::Refuse(match (&wanted.scope, more) {
-                (Some(scope), true) => AuthError::InsufficientScope { scope: scope.clone() },
-                _ => AuthError::TokenNotAccepted,
-            });
+        if error == Some("use_dpop_nonce") && failure.dpop_nonce && !has_nonce {
+            return Reaction::Again;
         }
-        let granted = self
-            .tokens
-            .as_ref()
-            .and_then(|used| token::union(used.tokens.requested_scope.as_deref(), used.tokens.scope.as_deref()));
-        if let Some(scope) =
-            wanted.scope.clone().filter(|scope| more && tries > 0 && token::covers(granted.as_deref(), scope))
-        {
-            // It was asked for and granted, and is still not enough.
-            return Reaction::Refuse(AuthError::InsufficientScope { scope });
+        if !matches!(self.state, FlowState::Open | FlowState::Unread) {
+            return Reaction::Wait;
         }
-        self.aim = if more { Aim::More } else { Aim::Other };
-        self.find_resource(Attempt { wanted, ..Attempt::default() }, now);
-        Reaction::Wait
+        let aim = if more { self.after_too_little(&wanted, tries) } else { self.after_refusal(tries) };
+        match aim {
+            Ok(aim) => {
+                self.aim = aim;
+                // Others may have been here before.
+                self.load(Attempt { wanted, ..Attempt::default() }, now);
+                Reaction::Wait
+            }
+            Err(error) => Reaction::Refuse(error),
+        }
+    }
+
+    /// What to try when a token is refused.
+    fn after_refusal(&self, tries: u32) -> Result<Aim, AuthError> {
+        let source = self.tokens.as_ref().map(|used| used.source);
+        match source {
+            _ if tries >= MOST_TRIES || matches!(self.config.grant, Grant::Token(_)) => {
+                Err(AuthError::TokenNotAccepted)
+            }
+            _ if tries == 0 => Ok(Aim::Other),
+            Some(Source::Granted) => Err(AuthError::TokenNotAccepted),
+            Some(Source::Refreshed) => Ok(Aim::Anew),
+            Some(Source::Stored) | None => Ok(Aim::Other),
+        }
+    }
+
+    /// What to try when a token is good for too little.
+    fn after_too_little(&self, wanted: &Wanted, tries: u32) -> Result<Aim, AuthError> {
+        let used = self.tokens.as_ref().map(|used| &used.tokens);
+        let granted = used.and_then(|used| token::union(used.requested_scope.as_deref(), used.scope.as_deref()));
+        // Whatever it was, it was asked for and granted, and is still not enough.
+        let in_vain = tries > 0 && wanted.scope.as_ref().is_none_or(|scope| token::covers(granted.as_deref(), scope));
+        if in_vain || tries >= MOST_TRIES || matches!(self.config.grant, Grant::Token(_)) {
+            let scope = wanted.scope.clone().or(granted).unwrap_or_default();
+            return Err(AuthError::InsufficientScope { scope });
+        }
+        Ok(Aim::More)
     }
 
     /// The user came back.
     pub(crate) fn redirected(&mut self, redirected: Redirected, now: Instant) {
-        if let FlowState::AwaitingUser(attempt) = self.take_state() {
-            self.change(attempt, Change::TakeLogin { redirected: Box::new(redirected), taken: None }, now);
+        match self.take_state() {
+            FlowState::AwaitingUser(attempt) => {
+                self.change(attempt, Change::TakeLogin { redirected: Box::new(redirected), taken: None }, now);
+            }
+            // Nobody was sent away.
+            state => self.state = state,
         }
     }
 
     /// The user will not come back.
     pub(crate) fn login_refused(&mut self, why: AuthError, now: Instant) {
-        if matches!(self.state, FlowState::AwaitingUser(_) | FlowState::PollingDevice { .. }) {
-            self.fail(why, now);
+        let asking = TokenRequest::is_for_device;
+        match &self.state {
+            FlowState::AwaitingUser(_) | FlowState::PollingDevice { .. } => self.fail(why, now),
+            FlowState::RequestingToken { request, .. } if asking(request) => self.fail(why, now),
+            _ => {}
         }
     }
 
@@ -382,8 +350,8 @@ impl Authorization {
         match self.take_state() {
             FlowState::AwaitingOther(attempt) => self.load(attempt, now),
             FlowState::PollingDevice { attempt, login } => self.poll_device(attempt, login, now),
-            FlowState::Loading(_) | FlowState::Storing { .. } => {
-                self.settle(Err(AuthError::Store("it does not answer".into())));
+            state @ (FlowState::Loading(_) | FlowState::Storing { .. }) => {
+                self.not_stored(state, "it does not answer".into(), now);
             }
             FlowState::AwaitingUser(_) => self.fail(AuthError::TimedOut, now),
             // Requests have deadlines of their own.
@@ -405,6 +373,10 @@ impl Authorization {
 
     /// The store has answered.
     pub(crate) fn stored(&mut self, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
+        if !matches!(self.state, FlowState::Loading(_) | FlowState::Storing { .. }) {
+            // Nobody waits for it any more.
+            return;
+        }
         self.deadline = None;
         match (self.take_state(), outcome) {
             (FlowState::Loading(attempt), Ok(StoreOutcome::Loaded(stored))) => {
@@ -426,12 +398,20 @@ impl Authorization {
                     change => self.change(attempt, change, now),
                 }
             }
-            (FlowState::Storing { change: Change::EndLease(outcome), .. }, Err(_)) => self.settle(*outcome),
-            (FlowState::Loading(_) | FlowState::Storing { .. }, Err(StoreError(why))) => {
-                self.settle(Err(AuthError::Store(why)));
+            (state, Err(StoreError(why))) => self.not_stored(state, why, now),
+            (state, Ok(_)) => self.not_stored(state, "it answers another question".into(), now),
+        }
+    }
+
+    /// The store could not be used. A token that was just had is used nevertheless: there may be no other way to one.
+    fn not_stored(&mut self, state: FlowState, why: String, now: Instant) {
+        match state {
+            FlowState::Storing { change: Change::PutTokens { issuer, tokens, source, .. }, .. } => {
+                self.use_tokens(InUse { issuer, tokens: *tokens, source, kept: false }, now);
+                self.settle();
             }
-            // Nobody waits for it any more.
-            (state, _) => self.state = state,
+            FlowState::Storing { change: Change::EndLease(error), .. } => self.end(*error, now),
+            _ => self.end(AuthError::Store(why), now),
         }
     }
 
@@ -439,7 +419,7 @@ impl Authorization {
     fn loaded(&mut self, attempt: Attempt, now: Instant) {
         match self.aim {
             Aim::Begin => {
-                self.use_stored();
+                self.tokens = self.stored_tokens();
                 match self.config.redirected.clone() {
                     Some(redirected) => {
                         let change = Change::TakeLogin { redirected: Box::new(redirected), taken: None };
@@ -452,17 +432,47 @@ impl Authorization {
                     None => self.state = FlowState::Open,
                 }
             }
-            Aim::Early | Aim::Other | Aim::More => self.renew(attempt, now),
+            Aim::Early => self.renew(attempt, now),
+            Aim::Other | Aim::Anew | Aim::More if attempt.server.is_some() => self.renew(attempt, now),
+            Aim::Other | Aim::Anew | Aim::More => match self.others_tokens(&attempt, now) {
+                Some(tokens) => {
+                    self.use_tokens(tokens, now);
+                    self.settle();
+                }
+                None => self.find_resource(attempt, now),
+            },
         }
     }
 
-    /// Uses the tokens that are stored, if there are any.
-    fn use_stored(&mut self) {
-        self.tokens = self.record().and_then(|record| {
-            let issuer = record.issuer.clone()?;
-            let tokens = record.issuers.get(&issuer)?.tokens.clone()?;
-            Some(InUse { issuer, tokens })
-        });
+    /// The tokens that are stored, if there are any.
+    fn stored_tokens(&self) -> Option<InUse> {
+        let record = self.record()?;
+        let issuer = record.issuer.clone()?;
+        let tokens = record.issuers.get(&issuer)?.tokens.clone()?;
+        Some(InUse { issuer, tokens, source: Source::Stored, kept: true })
+    }
+
+    /// The tokens that somebody else has stored meanwhile, if they are what is wanted.
+    fn others_tokens(&self, attempt: &Attempt, now: Instant) -> Option<InUse> {
+        let stored = self.stored_tokens().filter(|stored| self.is_better(&stored.tokens, now))?;
+        let wanted = attempt.wanted.scope.as_deref();
+        let enough = wanted.is_some_and(|wanted| token::covers(stored.tokens.scope.as_deref(), wanted));
+        (self.aim != Aim::More || enough).then_some(stored)
+    }
+
+    /// Whether tokens are others than those in use, and last for a while.
+    fn is_better(&self, tokens: &Tokens, now: Instant) -> bool {
+        let soon = self.unix_seconds(now + self.config.early.min(REFRESH_PAUSE));
+        self.tokens.as_ref().is_none_or(|used| used.tokens.access_token != tokens.access_token)
+            && tokens.expires_at.is_none_or(|until| until > soon)
+    }
+
+    /// Uses tokens from now on, for half of their time at least.
+    fn use_tokens(&mut self, tokens: InUse, now: Instant) {
+        let unix_now = self.unix_seconds(now);
+        let left = tokens.tokens.expires_at.map_or(0, |until| until.saturating_sub(unix_now));
+        self.refresh_after = now + REFRESH_PAUSE.max(Duration::from_secs(left / 2));
+        self.tokens = Some(tokens);
     }
 
     fn record(&self) -> Option<&AuthRecord> {
@@ -472,50 +482,20 @@ impl Authorization {
     /// Makes a change to what is stored, as far as that is known.
     fn change(&mut self, attempt: Attempt, mut change: Change, now: Instant) {
         if attempt.conflicts > CONFLICTS {
-            return self.settle(Err(AuthError::Store("it is changed by others all the time".into())));
+            let why = "it is changed by others all the time".into();
+            return self.not_stored(FlowState::Storing { attempt, change }, why, now);
         }
         let expected = self.stored.as_ref().map(|stored| stored.version);
         let mut record = self.record().cloned().unwrap_or_default();
         let unix_now = self.unix_seconds(now);
-        match &mut change {
-            Change::AddLogin { state, pending, .. } => {
-                if let Some(registration) = &attempt.registration {
-                    record.issuers.entry(pending.issuer.clone()).or_default().registration = Some(registration.clone());
-                }
-                login::keep(&mut record, state.clone(), (**pending).clone(), unix_now);
-            }
-            Change::TakeLogin { redirected, taken } => match login::take(&mut record, &redirected.state, unix_now) {
-                Some(pending) => *taken = Some(Box::new(pending)),
-                None => return self.fail(AuthError::UnknownLogin, now),
-            },
-            Change::TakeLease { until } => {
-                *until = self.unix_millis(now + LEASE_TIME);
-                record.lease = Some(Lease { owner: self.owner.clone(), until: *until });
-            }
-            Change::EndLease(_) => record.lease = self.others_lease(record.lease),
-            Change::PutTokens { issuer, registration, tokens } => {
-                let known = record.issuers.entry(issuer.clone()).or_default();
-                known.tokens = Some((**tokens).clone());
-                known.registration = registration.clone().or_else(|| known.registration.take());
-                record.issuer = Some(issuer.clone());
-                record.lease = self.others_lease(record.lease);
-            }
-            Change::DropTokens { issuer, refused } => {
-                if let Some(known) = record.issuers.get_mut(issuer) {
-                    // Those that somebody else has put there meanwhile are good.
-                    known.tokens = known.tokens.take().filter(|tokens| tokens.refresh_token.as_ref() != Some(refused));
-                }
-                record.lease = self.others_lease(record.lease);
-            }
+        let by = Changing { owner: &self.owner, until: self.unix_millis(now + self.lease_time()), unix_now };
+        if !change.apply(&mut record, &by) {
+            return self.fail(AuthError::UnknownLogin, now);
         }
         self.stored = Some(Stored { version: expected.unwrap_or_default(), record: record.clone() });
         self.state = FlowState::Storing { attempt, change };
         let record = Box::new(record);
         self.ask_store(StoreOperation::Swap { server: self.key(), expected, record }, now);
-    }
-
-    fn others_lease(&self, lease: Option<Lease>) -> Option<Lease> {
-        lease.filter(|lease| lease.owner != self.owner)
     }
 
     /// A change is stored.
@@ -531,25 +511,32 @@ impl Authorization {
                 Some(pending) => self.exchange_code(attempt, &redirected, *pending, now),
                 None => self.fail(AuthError::UnknownLogin, now),
             },
-            Change::TakeLease { until } => {
-                let enough = self.unix_millis(now + self.config.request_timeout) < until;
-                if enough { self.refresh(attempt, now) } else { self.renew(attempt, now) }
+            // A store that took too long has used up what the request needs.
+            Change::TakeLease { until } if until <= self.unix_millis(now + (self.lease_time() - STORE_TIME)) => {
+                self.renew(attempt, now);
             }
-            Change::PutTokens { issuer, tokens, .. } => {
-                self.tokens = Some(InUse { issuer, tokens: *tokens });
-                self.settle(Ok(()));
+            Change::TakeLease { .. } => self.refresh(attempt, now),
+            Change::PutTokens { issuer, tokens, source, .. } => {
+                self.use_tokens(InUse { issuer, tokens: *tokens, source, kept: true }, now);
+                self.settle();
             }
-            Change::EndLease(outcome) => self.settle(*outcome),
-            Change::DropTokens { .. } => {
-                self.use_stored();
-                match self.tokens {
-                    // Somebody else has better ones.
-                    Some(_) => self.settle(Ok(())),
-                    None if self.aim == Aim::Early => self.settle(Ok(())),
-                    None => self.authorize(attempt, now),
+            Change::EndLease(error) => self.end(*error, now),
+            Change::DropClient { error: Some(error), .. } => self.fail(*error, now),
+            Change::DropTokens { .. } | Change::DropClient { .. } => match self.stored_tokens() {
+                // Somebody else has better ones.
+                Some(stored) => {
+                    self.use_tokens(stored, now);
+                    self.settle();
                 }
-            }
+                None => self.not_renewed(attempt, now),
+            },
         }
+    }
+
+    /// How long nobody else refreshes a token that we have begun to refresh: as long as it may take to hear that it is ours,
+    /// to ask for another one, twice if it takes a nonce, and to store that. Whoever began earlier would use it twice.
+    fn lease_time(&self) -> Duration {
+        (STORE_TIME + self.config.request_timeout + BODY_TIME) * 2
     }
 
     // --- Refreshing ------------------------------------------------------------------------------------------------
@@ -569,18 +556,16 @@ impl Authorization {
             Some(server) => Some(server.issuer.clone()),
             None => self.tokens.as_ref().map(|used| used.issuer.clone()),
         };
-        let known = issuer.as_ref().and_then(|issuer| self.record()?.issuers.get(issuer)?.tokens.clone());
-        let used = self.tokens.as_ref().map(|used| &used.tokens.access_token);
-        let lasts = known.as_ref().is_some_and(|known| {
-            used != Some(&known.access_token)
-                && known.expires_at.is_none_or(|until| until > self.unix_seconds(now + self.config.early))
-        });
-        if let (true, Some(issuer), Some(tokens)) = (lasts && self.aim != Aim::More, issuer, known.clone()) {
-            self.tokens = Some(InUse { issuer, tokens });
-            return self.settle(Ok(()));
-        }
-        if self.aim == Aim::More || known.and_then(|known| known.refresh_token).is_none() {
-            return self.not_renewed(attempt, now);
+        let stored = issuer.as_ref().and_then(|issuer| self.record()?.issuers.get(issuer)?.tokens.clone());
+        let anew = matches!(self.aim, Aim::Anew | Aim::More);
+        match (&issuer, stored.filter(|stored| !anew && self.is_better(stored, now))) {
+            (Some(issuer), Some(tokens)) => {
+                let issuer = issuer.clone();
+                self.use_tokens(InUse { issuer, tokens, source: Source::Stored, kept: true }, now);
+                return self.settle();
+            }
+            (Some(issuer), None) if !anew && self.refreshable(issuer).is_some() => {}
+            _ => return self.not_renewed(attempt, now),
         }
         let lease = self.record().and_then(|record| record.lease.as_ref());
         if lease.is_some_and(|lease| lease.owner != self.owner && lease.until > self.unix_millis(now)) {
@@ -591,15 +576,22 @@ impl Authorization {
         self.change(attempt, Change::TakeLease { until: 0 }, now);
     }
 
+    /// Tokens of an issuer that can be refreshed: those that are stored, unless newer ones could not be.
+    fn refreshable(&self, issuer: &str) -> Option<Tokens> {
+        let used = self.tokens.as_ref().filter(|used| used.issuer == issuer && !used.kept).map(|used| &used.tokens);
+        let stored = || self.record()?.issuers.get(issuer)?.tokens.as_ref();
+        used.or_else(stored).filter(|tokens| tokens.refresh_token.is_some()).cloned()
+    }
+
     /// There is nothing to refresh.
     fn not_renewed(&mut self, attempt: Attempt, now: Instant) {
         match self.aim {
             Aim::Begin | Aim::Early => {
                 // The server will say what it wants.
                 self.tokens = None;
-                self.settle(Ok(()));
+                self.settle();
             }
-            Aim::Other | Aim::More => self.authorize(attempt, now),
+            Aim::Other | Aim::Anew | Aim::More => self.authorize(attempt, now),
         }
     }
 
@@ -610,11 +602,15 @@ impl Authorization {
             (None, Some(used)) => used.issuer.clone(),
             (None, None) => return self.not_renewed(attempt, now),
         };
-        let known = self.record().and_then(|record| record.issuers.get(&issuer));
-        let tokens = known.and_then(|known| known.tokens.clone());
-        let stored = known.and_then(|known| known.registration.clone());
-        let registration = registration::given(&self.config, &issuer).or(stored);
-        let (Some(tokens), Some(registration)) = (tokens, registration) else {
+        let stored = self.record().and_then(|record| record.issuers.get(&issuer)?.registration.clone());
+        let registration = match (self.given_client(&issuer), stored) {
+            // How it shows who it is, it found out before.
+            (Some(given), Some(stored)) if attempt.server.is_none() && given.client_id == stored.client_id => {
+                Some(registration::with_password(stored, &self.config))
+            }
+            (given, stored) => given.or(stored),
+        };
+        let (Some(tokens), Some(registration)) = (self.refreshable(&issuer), registration) else {
             return self.not_renewed(attempt, now);
         };
         let Some(refresh_token) = tokens.refresh_token else { return self.not_renewed(attempt, now) };
@@ -678,10 +674,10 @@ impl Authorization {
         let location = answer.headers.get("location").filter(|_| redirect && search.redirects < REDIRECTS);
         if let Some(location) = location {
             let moved = search.at.join(location).map_err(|error| self.unusable(&search.at, &error.to_string()))?;
-            search.at = self.guarded(moved.as_str(), Some(&search.at.host().to_string()))?;
+            search.at = self.guarded(moved.as_str(), Some(search.at.host()))?;
             search.redirects += 1;
         } else {
-            if answer.status >= 500 || answer.status == 429 {
+            if is_unwell(answer.status) {
                 let reason = alloc::format!("HTTP status {}", answer.status);
                 return Err(Some(AuthError::Unavailable { url: search.at.to_string(), reason }));
             }
@@ -694,13 +690,13 @@ impl Authorization {
     }
 
     fn found_resource(&mut self, mut attempt: Attempt, search: Search, named: bool, answer: &Fetched, now: Instant) {
-        if answer.status != 200 {
+        if !answer.is_document() {
             match self.search_on(search, answer) {
                 Ok(search) => self.state = FlowState::FindingResource { attempt, search, named },
                 Err(Some(error)) => self.fail(error, now),
                 Err(None) if named => {
                     let url = attempt.wanted.resource_metadata.unwrap_or_default();
-                    let reason = alloc::format!("HTTP status {}", answer.status);
+                    let reason = alloc::format!("HTTP status {}, and no JSON", answer.status);
                     self.fail(AuthError::Unusable { url, reason }, now);
                 }
                 // As in revision 2025-03-26: the server authorizes for itself.
@@ -749,7 +745,7 @@ impl Authorization {
 
     fn found_server(&mut self, mut attempt: Attempt, search: Search, assumed: bool, answer: &Fetched, now: Instant) {
         let issuer = attempt.server.as_ref().map(|server| server.issuer.clone()).unwrap_or_default();
-        if answer.status != 200 {
+        if !answer.is_document() {
             match self.search_on(search, answer) {
                 Ok(search) => self.state = FlowState::FindingServer { attempt, search, assumed },
                 Err(Some(error)) => self.fail(error, now),
@@ -799,13 +795,10 @@ impl Authorization {
         let published = published.map(|scopes| scopes.join(" ")).filter(|scopes| !scopes.is_empty());
         let configured = self.config.scopes.as_ref().map(|scopes| scopes.join(" "));
         attempt.scope = match self.aim {
-            Aim::More => token::union(before, attempt.wanted.scope.as_deref()),
+            Aim::More => token::union(before, attempt.wanted.scope.as_deref().or(published.as_deref())),
             _ => configured.or_else(|| attempt.wanted.scope.clone()).or(published),
         };
-        match self.aim {
-            Aim::More => self.authorize(attempt, now),
-            _ => self.renew(attempt, now),
-        }
+        self.renew(attempt, now);
     }
 
     // --- Becoming authorized ---------------------------------------------------------------------------------------
@@ -821,7 +814,8 @@ impl Authorization {
         let usable = |registration: &Registration| {
             registration::is_usable(registration, &self.config.grant, self.unix_seconds(now))
         };
-        let known = registration::given(&self.config, &issuer)
+        let known = self
+            .given_client(&issuer)
             .or_else(|| registration::by_document(&self.config, server))
             .or_else(|| stored.filter(usable));
         if let Some(registration) = known {
@@ -840,10 +834,32 @@ impl Authorization {
         self.state = FlowState::Registering(attempt);
     }
 
+    /// The client that the program gave, if it may be shown to this issuer. If the program does not say whom it is known to,
+    /// it is to whoever was first shown it.
+    fn given_client(&self, issuer: &str) -> Option<Registration> {
+        let given = registration::given(&self.config, issuer)?;
+        let says = self.config.client.as_ref().is_some_and(|client| client.issuer.is_some());
+        let is_it = |known: &Registration| known.client_id == given.client_id;
+        let elsewhere = self.record().is_some_and(|record| {
+            let mut others = record.issuers.iter().filter(|(other, _)| *other != issuer);
+            others.any(|(_, known)| known.registration.as_ref().is_some_and(is_it))
+        });
+        (says || !elsewhere).then_some(given)
+    }
+
     fn registered(&mut self, mut attempt: Attempt, answer: &Fetched, now: Instant) {
+        let url = || {
+            let endpoint = attempt.server.as_ref().and_then(|server| server.registration_endpoint.clone());
+            endpoint.unwrap_or_default()
+        };
         if !(200..300).contains(&answer.status) {
-            let failure = token::failure(answer.status, &answer.body);
-            return self.fail(AuthError::TokenRefused { error: failure.error, description: failure.description }, now);
+            let token::TokenFailure { error, description } = token::failure(answer.status, &answer.body);
+            let reason = alloc::format!("the client cannot register, {error}: {description}");
+            let error = match is_unwell(answer.status) {
+                true => AuthError::Unavailable { url: url(), reason },
+                false => AuthError::Unusable { url: url(), reason },
+            };
+            return self.fail(error, now);
         }
         match registration::read(&answer.body, &self.config.grant) {
             Ok(registration) => {
@@ -851,7 +867,7 @@ impl Authorization {
                 self.ask(attempt, now);
             }
             Err(reason) => {
-                let url = attempt.server.and_then(|server| server.registration_endpoint).unwrap_or_default();
+                let url = url();
                 self.fail(AuthError::Unusable { url, reason }, now);
             }
         }
@@ -882,7 +898,7 @@ impl Authorization {
                     }
                 };
                 let request = TokenRequest {
-                    purpose: TokenPurpose::Exchange { audience },
+                    purpose: TokenPurpose::Exchange { id_token: provider.id_token.clone(), audience },
                     issuer: origin(&endpoint),
                     endpoint,
                     trusted: true,
@@ -947,7 +963,7 @@ impl Authorization {
             requires_iss: server.authorization_response_iss_parameter_supported == Some(true),
             redirect_uri,
             token_endpoint: token,
-            registration,
+            registration: registration::kept(self.with_method(registration, Some(server)), &self.config),
             scope: attempt.scope.clone(),
             resource: Some(self.resource(&attempt)),
             expires_at: self.unix_seconds(now + self.config.login_timeout),
@@ -973,12 +989,13 @@ impl Authorization {
             Ok(endpoint) => endpoint,
             Err(error) => return self.fail(error, now),
         };
+        let registration = registration::with_password(pending.registration, &self.config);
         let request = TokenRequest {
             purpose: TokenPurpose::Code { code, verifier: pending.code_verifier, redirect_uri: pending.redirect_uri },
             endpoint,
             issuer: pending.issuer,
             trusted: false,
-            registration: pending.registration,
+            registration,
             scope: pending.scope,
             resource: pending.resource,
         };
@@ -999,7 +1016,8 @@ impl Authorization {
         };
         let scope = self.with_offline_access(attempt.scope.clone(), server);
         let form = Form::new().add("resource", &self.resource(&attempt)).add_some("scope", scope.as_deref());
-        let asking = self.asking(registration, attempt.server.as_ref(), &server.issuer, base64url(&[0; 12]), now);
+        let id = base64url(&self.entropy.bytes::<16>());
+        let asking = self.asking(registration, attempt.server.as_ref(), &server.issuer, id, now);
         let mut headers = form_headers();
         match asking.identify(form, &mut headers) {
             Ok(form) => self.fetch("POST", endpoint, headers, form.finish().into_bytes(), false),
@@ -1010,16 +1028,17 @@ impl Authorization {
     }
 
     fn device_started(&mut self, attempt: Attempt, answer: &Fetched, now: Instant) {
-        let login = match device::read(answer.status, &answer.body, now, self.config.login_timeout) {
+        let mut login = match device::read(answer.status, &answer.body, now, self.config.login_timeout) {
             Ok(login) => login,
             Err(failure) => {
                 let (error, description) = (failure.error, failure.description);
                 return self.fail(AuthError::TokenRefused { error, description }, now);
             }
         };
-        if let Err(refused) = self.config.guard.check(&login.verification_uri, None) {
-            return self.fail(AuthError::UrlRefused(refused.to_string()), now);
+        if let Err(error) = self.guarded(&login.verification_uri, None) {
+            return self.fail(error, now);
         }
+        login.verification_uri_complete.take_if(|url| self.guarded(url, None).is_err());
         self.steps.push_back(AuthStep::Prompt(login.prompt()));
         self.wait_for_device(attempt, Box::new(login), now);
     }
@@ -1041,42 +1060,13 @@ impl Authorization {
 
     // --- Tokens ----------------------------------------------------------------------------------------------------
 
-    fn request_token(&mut self, attempt: Attempt, request: TokenRequest, nonce_given: bool, now: Instant) {
-        let grant = |name: &str| Form::new().add("grant_type", name);
-        let form = match &request.purpose {
-            TokenPurpose::Code { code, verifier, redirect_uri } => grant("authorization_code")
-                .add("code", code.expose())
-                .add("code_verifier", verifier.expose())
-                .add("redirect_uri", redirect_uri),
-            TokenPurpose::Refresh(token) => grant("refresh_token").add("refresh_token", token.expose()),
-            TokenPurpose::Device(login) => grant(device::GRANT_TYPE).add("device_code", login.device_code.expose()),
-            TokenPurpose::ClientCredentials => grant("client_credentials"),
-            TokenPurpose::JwtBearer(assertion) => {
-                grant("urn:ietf:params:oauth:grant-type:jwt-bearer").add("assertion", assertion.expose())
-            }
-            TokenPurpose::Exchange { audience } => {
-                let id_token = match &self.config.grant {
-                    Grant::EnterpriseManaged(provider) => provider.id_token.expose(),
-                    _ => "",
-                };
-                grant("urn:ietf:params:oauth:grant-type:token-exchange")
-                    .add("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag")
-                    .add("subject_token", id_token)
-                    .add("subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
-                    .add("audience", audience)
-            }
-        };
-        // A code stands for what was asked for with it, and is not widened or narrowed any more.
-        let asks =
-            !matches!(request.purpose, TokenPurpose::Code { .. } | TokenPurpose::Refresh(_) | TokenPurpose::Device(_));
-        let form = form
-            .add_some("resource", request.resource.as_deref())
-            .add_some("scope", request.scope.as_deref().filter(|_| asks));
+    fn request_token(&mut self, attempt: Attempt, mut request: TokenRequest, nonce_given: bool, now: Instant) {
         let mut headers = form_headers();
         let id = base64url(&self.entropy.bytes::<16>());
         let server = attempt.server.as_ref().filter(|_| !request.trusted);
+        request.registration = self.with_method(request.registration, server);
         let asking = self.asking(&request.registration, server, &request.issuer, id, now);
-        let form = match asking.identify(form, &mut headers) {
+        let form = match asking.identify(request.form(), &mut headers) {
             Ok(form) => form,
             Err(error) => return self.fail(AuthError::Signing(error.to_string()), now),
         };
@@ -1089,6 +1079,13 @@ impl Authorization {
         }
         self.fetch("POST", request.endpoint.clone(), headers, form.finish().into_bytes(), request.trusted);
         self.state = FlowState::RequestingToken { attempt, request, nonce_given };
+    }
+
+    /// A client that says how it shows who it is: who refreshes a token later does not know what the server takes.
+    fn with_method(&self, mut registration: Registration, server: Option<&ServerMetadata>) -> Registration {
+        let method = ClientAuth::of(&registration, server, self.config.signer.is_some());
+        registration.auth_method.get_or_insert_with(|| method.name().into());
+        registration
     }
 
     fn asking<'a>(
@@ -1134,9 +1131,10 @@ impl Authorization {
                     refresh_token,
                     unix_now: self.unix_seconds(now),
                 });
-                // What the program gave is not kept: it gives it again.
-                let registration = Some(request.registration).filter(|_| self.config.client.is_none());
-                let change = Change::PutTokens { issuer: request.issuer, registration, tokens: Box::new(tokens) };
+                let source = if refresh_token.is_some() { Source::Refreshed } else { Source::Granted };
+                let registration = registration::kept(request.registration, &self.config);
+                let (issuer, tokens) = (request.issuer, Box::new(tokens));
+                let change = Change::PutTokens { issuer, registration, tokens, source };
                 return self.change(attempt, change, now);
             }
             Err(failure) => failure,
@@ -1144,26 +1142,42 @@ impl Authorization {
         if failure.error == "use_dpop_nonce" && !nonce_given && answer.headers.contains("dpop-nonce") {
             return self.request_token(attempt, request, true, now);
         }
-        let unwell = answer.status >= 500 || answer.status == 429;
+        let unwell = is_unwell(answer.status);
+        let given = self.config.client.is_some();
+        let forgotten = matches!(failure.error.as_str(), "invalid_client" | "unauthorized_client") && !given;
         match request.purpose {
             TokenPurpose::Device(login) if unwell => {
                 self.wait_for_device(attempt, Box::new(device::slower(*login)), now);
             }
-            TokenPurpose::Device(login) => match device::after(&failure.error, *login) {
-                Some(login) => self.wait_for_device(attempt, Box::new(login), now),
-                None => self.fail(AuthError::Denied { error: failure.error, description: failure.description }, now),
-            },
+            TokenPurpose::Device(login) if device::goes_on(&failure.error) => {
+                self.wait_for_device(attempt, Box::new(device::after(&failure.error, *login)), now);
+            }
+            TokenPurpose::Device(_) if failure.error == "expired_token" => self.fail(AuthError::TimedOut, now),
+            TokenPurpose::Device(_) if failure.error == "access_denied" => {
+                self.fail(AuthError::Denied { error: failure.error, description: failure.description }, now);
+            }
             _ if unwell => {
                 let reason = alloc::format!("HTTP status {}: {}", answer.status, failure.description);
                 self.fail(AuthError::Unavailable { url: request.endpoint.to_string(), reason }, now);
             }
-            TokenPurpose::Refresh(refused) if matches!(failure.error.as_str(), "invalid_grant" | "invalid_token") => {
+            TokenPurpose::Refresh(_) if forgotten => {
+                self.tokens = None;
+                let (issuer, client_id) = (request.issuer, request.registration.client_id);
+                self.change(attempt, Change::DropClient { issuer, client_id, error: None }, now);
+            }
+            // Whatever is wrong with it, it will be the next time.
+            TokenPurpose::Refresh(refused) if answer.status >= 400 => {
                 self.tokens = None;
                 self.change(attempt, Change::DropTokens { issuer: request.issuer, refused }, now);
             }
             _ => {
                 let (error, description) = (failure.error, failure.description);
-                self.fail(AuthError::TokenRefused { error, description }, now);
+                let error = AuthError::TokenRefused { error, description };
+                if !forgotten || request.trusted {
+                    return self.fail(error, now);
+                }
+                let (issuer, client_id) = (request.issuer, request.registration.client_id);
+                self.change(attempt, Change::DropClient { issuer, client_id, error: Some(Box::new(error)) }, now);
             }
         }
     }
@@ -1229,7 +1243,15 @@ impl Authorization {
             } => {
                 self.wait_for_device(attempt, Box::new(device::slower(*login)), now);
             }
-            _ => self.fail(AuthError::Unavailable { url: origin(url), reason }, now),
+            FlowState::FindingResource { .. }
+            | FlowState::FindingServer { .. }
+            | FlowState::Registering(_)
+            | FlowState::StartingDevice(_)
+            | FlowState::RequestingToken { .. } => {
+                self.fail(AuthError::Unavailable { url: origin(url), reason }, now);
+            }
+            // Nobody waits for it any more.
+            state => self.state = state,
         }
     }
 
@@ -1248,7 +1270,11 @@ impl Authorization {
             return Err(AuthError::Unusable { url: issuer.into(), reason });
         }
         let issuer = self.guarded(issuer, None)?;
-        self.guarded(url, Some(issuer.host()))
+        if issuer.is_same_origin(&self.server) {
+            return self.guarded(url, Some(issuer.host()));
+        }
+        // The MCP server's own host is no better than any other.
+        self.config.guard.check(url, Some(issuer.host())).map_err(|refused| AuthError::UrlRefused(refused.to_string()))
     }
 
     fn unusable(&self, url: &Url, reason: &str) -> AuthError {
@@ -1274,23 +1300,35 @@ impl Authorization {
         core::mem::replace(&mut self.state, FlowState::Open)
     }
 
-    fn settle(&mut self, outcome: Result<(), AuthError>) {
+    fn settle(&mut self) {
         self.state = FlowState::Open;
         self.deadline = None;
-        self.steps.push_back(AuthStep::Settled(outcome));
+        self.steps.push_back(AuthStep::Settled);
     }
 
-    /// An attempt came to nothing. A token that could not be refreshed early is used for as long as it is good.
+    /// An attempt came to nothing.
     fn fail(&mut self, error: AuthError, now: Instant) {
-        self.refresh_after = now + REFRESH_PAUSE;
-        let outcome = if self.aim == Aim::Early { Ok(()) } else { Err(error) };
         let leased =
             self.record().and_then(|record| record.lease.as_ref()).is_some_and(|lease| lease.owner == self.owner);
         if leased {
-            self.change(Attempt::default(), Change::EndLease(Box::new(outcome)), now);
+            self.change(Attempt::default(), Change::EndLease(Box::new(error)), now);
         } else {
-            self.settle(outcome);
+            self.end(error, now);
         }
+    }
+
+    /// An attempt came to nothing, and nobody waits for us. A token that could not be refreshed early is used for as long as
+    /// it is good.
+    fn end(&mut self, error: AuthError, now: Instant) {
+        self.refresh_after = now + REFRESH_PAUSE;
+        if self.aim == Aim::Early {
+            return self.settle();
+        }
+        // What could not be read is read when it is needed again.
+        let unread = self.aim == Aim::Begin && matches!(error, AuthError::Store(_));
+        self.state = if unread { FlowState::Unread } else { FlowState::Open };
+        self.deadline = None;
+        self.steps.push_back(AuthStep::Failed { error, usable: self.aim == Aim::More });
     }
 
     fn unix_millis(&self, now: Instant) -> u64 {
@@ -1307,6 +1345,11 @@ impl Authorization {
 pub(crate) fn key(server: &Url) -> String {
     let text = server.as_str();
     text.strip_suffix('/').filter(|_| server.target() == "/").unwrap_or(text).to_string()
+}
+
+/// Whether a status says nothing but that it may be another one later.
+fn is_unwell(status: u16) -> bool {
+    status >= 500 || status == 429
 }
 
 fn form_headers() -> Headers {

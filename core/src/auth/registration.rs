@@ -23,7 +23,7 @@ pub(super) enum ClientAuth {
 impl ClientAuth {
     const ALL: [Self; 4] = [Self::None, Self::Basic, Self::Post, Self::PrivateKeyJwt];
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Basic => "client_secret_basic",
@@ -67,6 +67,19 @@ pub(super) fn given(config: &AuthConfig, issuer: &str) -> Option<Registration> {
         auth_method: None,
         redirect_uris: Vec::new(),
     })
+}
+
+/// As much of a client as is stored: passwords that the program gave, it gives again.
+pub(super) fn kept(registration: Registration, config: &AuthConfig) -> Registration {
+    let client_secret = registration.client_secret.filter(|_| config.client.is_none());
+    Registration { client_secret, ..registration }
+}
+
+/// A client that was stored, with the password that the program gives for it.
+pub(super) fn with_password(registration: Registration, config: &AuthConfig) -> Registration {
+    let given = config.client.as_ref().filter(|given| given.client_id == registration.client_id);
+    let password = given.and_then(|given| given.client_secret.clone());
+    Registration { client_secret: password.or(registration.client_secret), ..registration }
 }
 
 /// The client by its own document, if this authorization server reads such.

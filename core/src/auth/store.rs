@@ -64,7 +64,7 @@ impl fmt::Display for StoreError {
 impl core::error::Error for StoreError {}
 
 /// What is kept for one MCP server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct AuthRecord {
@@ -76,6 +76,18 @@ pub struct AuthRecord {
     pub pending: BTreeMap<String, PendingLogin>,
     /// Who refreshes the token at present.
     pub lease: Option<Lease>,
+}
+
+/// Logins are known by what nobody else may know.
+impl fmt::Debug for AuthRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthRecord")
+            .field("issuer", &self.issuer)
+            .field("issuers", &self.issuers)
+            .field("pending", &self.pending.values().collect::<Vec<_>>())
+            .field("lease", &self.lease)
+            .finish()
+    }
 }
 
 /// What is known at one authorization server.

@@ -1,11 +1,13 @@
 //! Requests to the token endpoint, and their answers.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 
+use super::device::{self, DeviceLogin};
 use super::form::{self, Form};
 use super::jws::{self, SignError, Signer};
 use super::registration::ClientAuth;
@@ -13,6 +15,7 @@ use super::secret::Secret;
 use super::store::{Registration, Tokens};
 use crate::codec::http1::Headers;
 use crate::jsonrpc::excerpt;
+use crate::url::Url;
 
 /// Who asks, and how that is shown.
 pub(super) struct Asking<'a> {
@@ -47,6 +50,68 @@ impl Asking<'_> {
             (ClientAuth::None | ClientAuth::Basic | ClientAuth::Post, _) => form = form.add("client_id", client_id),
         }
         Ok(form)
+    }
+}
+
+/// A request for a token.
+pub(super) struct TokenRequest {
+    pub(super) purpose: TokenPurpose,
+    pub(super) endpoint: Url,
+    pub(super) issuer: String,
+    /// Whether it is the program's own word where it goes, and not a server's.
+    pub(super) trusted: bool,
+    pub(super) registration: Registration,
+    pub(super) scope: Option<String>,
+    pub(super) resource: Option<String>,
+}
+
+pub(super) enum TokenPurpose {
+    Code {
+        code: Secret,
+        verifier: Secret,
+        redirect_uri: String,
+    },
+    Refresh(Secret),
+    Device(Box<DeviceLogin>),
+    ClientCredentials,
+    JwtBearer(Secret),
+    /// The first half of `Grant::EnterpriseManaged`.
+    Exchange {
+        id_token: Secret,
+        audience: String,
+    },
+}
+
+impl TokenRequest {
+    /// Whether it is asked whether a user on another device is done.
+    pub(super) fn is_for_device(&self) -> bool {
+        matches!(self.purpose, TokenPurpose::Device(_))
+    }
+
+    /// What it says, but for who asks.
+    pub(super) fn form(&self) -> Form {
+        let grant = |name: &str| Form::new().add("grant_type", name);
+        let form = match &self.purpose {
+            TokenPurpose::Code { code, verifier, redirect_uri } => grant("authorization_code")
+                .add("code", code.expose())
+                .add("code_verifier", verifier.expose())
+                .add("redirect_uri", redirect_uri),
+            TokenPurpose::Refresh(token) => grant("refresh_token").add("refresh_token", token.expose()),
+            TokenPurpose::Device(login) => grant(device::GRANT_TYPE).add("device_code", login.device_code.expose()),
+            TokenPurpose::ClientCredentials => grant("client_credentials"),
+            TokenPurpose::JwtBearer(assertion) => {
+                grant("urn:ietf:params:oauth:grant-type:jwt-bearer").add("assertion", assertion.expose())
+            }
+            TokenPurpose::Exchange { id_token, audience } => grant("urn:ietf:params:oauth:grant-type:token-exchange")
+                .add("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag")
+                .add("subject_token", id_token.expose())
+                .add("subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
+                .add("audience", audience),
+        };
+        // A code stands for what was asked for with it, and is not widened or narrowed any more.
+        let asks =
+            !matches!(self.purpose, TokenPurpose::Code { .. } | TokenPurpose::Refresh(_) | TokenPurpose::Device(_));
+        form.add_some("resource", self.resource.as_deref()).add_some("scope", self.scope.as_deref().filter(|_| asks))
     }
 }
 

@@ -5,7 +5,9 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
+use super::closing::Closing;
 use super::config::HttpClientConfig;
 use super::exchange::{Exchange, ExchangeState, Head, Outcome, Purpose};
 use super::exchanges::Exchanges;
@@ -40,6 +42,11 @@ impl Authorizing {
         self.flow.as_ref().is_none_or(|flow| flow.is_settled())
     }
 
+    /// Whether a token is on its way that would be lost.
+    pub(super) fn must_finish(&self) -> bool {
+        self.flow.as_ref().is_some_and(|flow| flow.must_finish())
+    }
+
     /// A server has said by which nonce the next proof is to be made.
     pub(super) fn head(&mut self, request: &HttpRequest, headers: &Headers) {
         if let (Some(flow), Some(nonce)) = (&mut self.flow, headers.get("dpop-nonce")) {
@@ -52,16 +59,55 @@ impl<T> Exchanges<T> {
     /// Whether requests to the server may go out now.
     pub(super) fn may_send(&mut self) -> bool {
         let closed = self.client.closed().is_some();
-        self.authorizing.flow.as_mut().is_none_or(|flow| closed || flow.is_open(self.now))
+        let waits = !closed && self.open.has_waiting();
+        let open = self.authorizing.flow.as_mut().is_none_or(|flow| !waits || flow.is_open(self.now));
+        if !open {
+            self.hold();
+        }
+        open
+    }
+
+    /// The time of requests that wait for authorization does not run.
+    fn hold(&mut self) {
+        let until = self.now + self.longest_wait();
+        for id in self.with_state(|state| matches!(state, ExchangeState::Queued)) {
+            let Some(exchange) = self.open.get_mut(id) else { continue };
+            if exchange.held.is_some() || matches!(exchange.purpose, Purpose::Authorization) {
+                continue;
+            }
+            exchange.held = Some(self.now);
+            if let Some(number) = exchange.request_id() {
+                self.client.postpone(number, until);
+            }
+            self.open.set_deadline(id, None);
+        }
+    }
+
+    /// A request that had to wait is about to be made.
+    fn release(&mut self, id: u32) {
+        let Some(exchange) = self.open.get_mut(id) else { return };
+        let Some(since) = exchange.held.take() else { return };
+        match exchange.request_id() {
+            Some(number) => self.client.restart_timeout(number, self.now.since(since), self.now),
+            None => self.open.set_deadline(id, Some(self.now + self.http.message_timeout)),
+        }
+    }
+
+    /// How long anything waits for authorization.
+    fn longest_wait(&self) -> Duration {
+        let login = self.authorizing.flow.as_ref().map(|flow| flow.longest_login());
+        self.http.challenge_timeout.max(login.unwrap_or_default())
     }
 
     /// Adds to a request that is about to be made what shows that it is allowed. Returns whether it can be made.
     pub(super) fn authorize(&mut self, id: u32) -> bool {
+        self.release(id);
         let Some(flow) = &mut self.authorizing.flow else { return true };
         let Some(exchange) = self.open.get_mut(id) else { return true };
         if matches!(exchange.purpose, Purpose::Authorization) {
             return true;
         }
+        exchange.context.credentials = self.credentials;
         match flow.headers(exchange.request.method, &exchange.request.url, self.now) {
             Ok(headers) if headers.is_empty() => true,
             Ok(headers) => {
@@ -78,10 +124,13 @@ impl<T> Exchanges<T> {
 
     /// Does what authorization wants to be done. Returns whether there was something.
     pub(super) fn advance_authorization(&mut self) -> bool {
-        let Some(step) = self.authorizing.flow.as_mut().and_then(|flow| flow.next_step()) else { return false };
-        if self.client.closed().is_some() {
-            return true;
+        let Some(flow) = &mut self.authorizing.flow else { return false };
+        let finishing = matches!(self.closing, Closing::No | Closing::Delivering { .. }) && flow.must_finish();
+        if self.client.closed().is_some() && !finishing {
+            flow.abandon();
+            return false;
         }
+        let Some(step) = flow.next_step() else { return false };
         match step {
             AuthStep::Fetch(fetch) => self.fetch(*fetch),
             AuthStep::Store(operation) => {
@@ -90,8 +139,8 @@ impl<T> Exchanges<T> {
                 self.client.report(Event::Store { reply, operation: Box::new(operation) });
             }
             AuthStep::Prompt(prompt) => self.client.report(Event::Prompt(prompt)),
-            AuthStep::Settled(Ok(())) => self.authorized(),
-            AuthStep::Settled(Err(error)) => self.not_authorized(&error),
+            AuthStep::Settled => self.authorized(),
+            AuthStep::Failed { error, usable } => self.not_authorized(&error, usable),
         }
         true
     }
@@ -149,22 +198,23 @@ impl<T> Exchanges<T> {
         let (flow, exchange) = (self.authorizing.flow.as_mut()?, self.open.get_mut(id)?);
         if exchange.context.credentials < self.credentials {
             // There are others meanwhile.
-            self.open.stop(id);
-            self.replay(id);
+            self.authorize_anew(id);
             return Some(true);
         }
-        match flow.refused(failure, exchange.tried.authorizations, self.now) {
+        match flow.refused(failure, exchange.tried.authorizations, exchange.tried.nonce, self.now) {
             Reaction::Pass => return Some(false),
             Reaction::Again => {
+                exchange.tried.nonce = true;
                 self.open.stop(id);
                 self.replay(id);
             }
             Reaction::Refuse(error) => self.fail_unauthorized(id, &error),
             Reaction::Wait => {
                 self.open.stop(id);
-                let until = self.now + self.http.challenge_timeout.max(flow.longest_login());
+                let until = self.now + self.longest_wait();
                 let Some(exchange) = self.open.get_mut(id) else { return Some(true) };
                 exchange.state = ExchangeState::Challenged;
+                exchange.held = Some(self.now);
                 if let Some(number) = exchange.request_id() {
                     self.client.postpone(number, until);
                 }
@@ -174,32 +224,44 @@ impl<T> Exchanges<T> {
         Some(true)
     }
 
-    /// The server does not let this client listen: it may do so when it is authorized.
+    /// Makes a request again with the credentials of now, for which it is one try more.
+    fn authorize_anew(&mut self, id: u32) {
+        self.open.stop(id);
+        if let Some(exchange) = self.open.get_mut(id) {
+            exchange.tried.authorizations += 1;
+        }
+        self.replay(id);
+    }
+
+    /// The server does not let this client listen: it may do so when there are other credentials, which are asked for once for
+    /// the sake of listening.
     pub(super) fn listener_wants_authorization(&mut self, exchange: &Exchange) -> bool {
         let (Some(flow), Some(failure)) = (&mut self.authorizing.flow, exchange.head.failure()) else { return false };
         let outdated = exchange.context.credentials < self.credentials;
+        let tries = exchange.tried.authorizations;
         outdated
-            || matches!(
-                flow.refused(failure, exchange.tried.authorizations, self.now),
-                Reaction::Wait | Reaction::Again
-            )
+            || tries > 0
+            || matches!(flow.refused(failure, tries, false, self.now), Reaction::Wait | Reaction::Again)
     }
 
     /// There are other credentials: whatever waited for them is made again.
     fn authorized(&mut self) {
+        self.drop_where(|purpose| matches!(purpose, Purpose::Authorization));
         self.credentials += 1;
         self.client.drop_cache();
         self.listen_with_other_credentials();
         for id in self.challenged() {
-            self.replay(id);
+            self.authorize_anew(id);
         }
     }
 
-    /// There are none to be had. Whatever waited for them fails; if nothing did, what waits to be sent does.
-    fn not_authorized(&mut self, error: &AuthError) {
+    /// There are none to be had. Whatever waited for them fails, and what is not made yet does unless it is allowed what it
+    /// was before.
+    fn not_authorized(&mut self, error: &AuthError, usable: bool) {
+        self.drop_where(|purpose| matches!(purpose, Purpose::Authorization));
         let mut waiting = self.challenged();
-        if waiting.is_empty() {
-            waiting = self.with_state(|state| matches!(state, ExchangeState::Queued));
+        if !usable {
+            waiting.extend(self.with_state(|state| matches!(state, ExchangeState::Queued)));
         }
         for id in waiting {
             self.fail_unauthorized(id, error);

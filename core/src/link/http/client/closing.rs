@@ -41,7 +41,8 @@ impl<T> Exchanges<T> {
         match self.closing {
             Closing::No => self.begin_closing(),
             Closing::Delivering { .. } => {
-                if self.open.iter().any(|(_, exchange)| matches!(exchange.purpose, Purpose::Message { .. })) {
+                let delivers = |exchange: &Exchange| matches!(exchange.purpose, Purpose::Message { .. });
+                if self.authorizing.must_finish() || self.open.iter().any(|(_, exchange)| delivers(exchange)) {
                     return false;
                 }
                 self.delete_session();
@@ -64,7 +65,13 @@ impl<T> Exchanges<T> {
         self.handshake.abandon();
         self.tools.abandon();
         self.transport.abandon_fallback();
-        self.drop_where(|purpose| !matches!(purpose, Purpose::Message { .. }));
+        let finishing = self.authorizing.must_finish();
+        self.drop_where(|purpose| match purpose {
+            Purpose::Message { .. } => false,
+            // A refresh token that was used is good no longer: the one that comes for it is waited for.
+            Purpose::Authorization => !finishing,
+            _ => true,
+        });
         while let Some(message) = self.take_written() {
             if deliver && message.request_id().is_none() {
                 self.post(message, false);

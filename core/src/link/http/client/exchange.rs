@@ -24,6 +24,8 @@ pub(super) struct Exchange {
     /// Bytes of the request that are not sent yet.
     pub(super) unsent_bytes: usize,
     pub(super) deadline: Option<Instant>,
+    /// Since when it waits for credentials, which takes none of its time.
+    pub(super) held: Option<Instant>,
 }
 
 /// What was so when an exchange was opened, and may have changed since.
@@ -48,6 +50,9 @@ pub(super) struct Tried {
     pub(super) credentials: bool,
     /// How often it was made again because it was not allowed.
     pub(super) authorizations: u32,
+    /// It was made again with a nonce that the server gave.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
+    pub(super) nonce: bool,
     /// It was made again because it did not come in time.
     pub(super) late: bool,
 }
@@ -205,6 +210,7 @@ impl Exchange {
             tried: Tried::default(),
             unsent_bytes: 0,
             deadline: None,
+            held: None,
         }
     }
 

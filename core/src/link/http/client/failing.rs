@@ -266,6 +266,7 @@ impl<T> Exchanges<T> {
         }
         let Some(challenge) = failure_of(exchange) else { return false };
         exchange.state = ExchangeState::Challenged;
+        exchange.held = Some(self.now);
         let until = self.now + self.http.challenge_timeout;
         if let Some(number) = exchange.request_id() {
             self.client.postpone(number, until);
@@ -295,17 +296,11 @@ impl<T> Exchanges<T> {
     pub(super) fn replay(&mut self, id: u32) {
         let Some(old) = self.drop_exchange(id) else { return };
         let number = old.request_id();
-        let waited = match (&old.state, old.deadline) {
-            (ExchangeState::Challenged, Some(until)) => {
-                self.http.challenge_timeout.saturating_sub(until.since(self.now))
-            }
-            _ => Duration::ZERO,
-        };
+        let waited = old.held.map_or(Duration::ZERO, |since| self.now.since(since));
         let headers = request::replaced(&old.request.headers, &self.http.headers);
         let request = request::HttpRequest { headers, ..(*old.request).clone() };
         let mut exchange = old.with_request(request);
         exchange.tried.credentials = true;
-        exchange.tried.authorizations += 1;
         exchange.deadline = Some(self.now + self.http.message_timeout).filter(|_| number.is_none());
         if let Some(number) = number {
             self.client.restart_timeout(number, waited, self.now);

@@ -142,6 +142,12 @@ impl OpenExchanges {
         ExchangeControl::Start(id)
     }
 
+    /// Whether something waits to be made, or is to be done at once.
+    #[cfg_attr(not(feature = "auth"), allow(dead_code))]
+    pub(super) fn has_waiting(&self) -> bool {
+        !(self.controls.is_empty() && self.urgent.is_empty() && self.usual.is_empty() && self.standing.is_empty())
+    }
+
     /// Whether something is to be done.
     pub(super) fn has_control(&self) -> bool {
         !self.controls.is_empty()

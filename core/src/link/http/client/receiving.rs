@@ -83,6 +83,9 @@ impl<T> Exchanges<T> {
             Purpose::Message { announces: true } if success => self.announced(),
             Purpose::Listen(_) if events => {
                 self.open.set_deadline(id, None);
+                if let Some(exchange) = self.open.get_mut(id) {
+                    exchange.tried.authorizations = 0;
+                }
                 self.streams.lost_listener = false;
                 self.listening_decided();
             }

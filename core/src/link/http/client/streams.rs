@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::body::{Body, Form};
 use super::config::is_sendable;
-use super::exchange::{Attempts, Context, Exchange, ExchangeState, Head, Purpose, Yield, is_passing};
+use super::exchange::{Attempts, Context, Exchange, ExchangeState, Head, Purpose, Tried, Yield, is_passing};
 use super::exchanges::Exchanges;
 use super::request::{self, Common};
 use crate::entropy::{Entropy, Seed};
@@ -159,6 +159,7 @@ impl<T> Exchanges<T> {
         self.start(Exchange {
             context: Context { in_session: self.handshake.session.is_some(), ..self.context() },
             body: old.body.again(),
+            tried: Tried { authorizations: old.tried.authorizations, ..Tried::default() },
             deadline: listens.then(|| self.now + BEGIN_TIME),
             ..Exchange::new(old.purpose, request)
         });
@@ -270,9 +271,11 @@ impl<T> Exchanges<T> {
     /// There are other credentials, with which the server may let this client listen.
     pub(super) fn listen_with_other_credentials(&mut self) {
         let refused = self.open.iter().find(|(_, exchange)| matches!(exchange.state, ExchangeState::Refused));
-        if let Some((id, _)) = refused {
-            self.reconnect(id);
+        let Some(id) = refused.map(|(id, _)| id) else { return };
+        if let Some(exchange) = self.open.get_mut(id) {
+            exchange.tried.authorizations += 1;
         }
+        self.reconnect(id);
     }
 
     /// The server does not know Streamable HTTP, it seems: tries the transport before it.

@@ -23,6 +23,10 @@ impl Authorizing {
         true
     }
 
+    pub(super) fn must_finish(&self) -> bool {
+        false
+    }
+
     pub(super) fn head(&mut self, _: &HttpRequest, _: &Headers) {}
 }
 

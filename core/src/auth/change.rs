@@ -1,0 +1,108 @@
+//! Changes of what is stored. Each is made on the record as it was last seen, and again if that was not the newest.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use super::login::{self, Redirected};
+use super::secret::Secret;
+use super::store::{AuthRecord, Lease, PendingLogin, Registration, Tokens};
+use crate::error::AuthError;
+
+/// A change of what is stored, which is made again on what others have stored meanwhile.
+pub(super) enum Change {
+    AddLogin {
+        state: String,
+        pending: Box<PendingLogin>,
+        url: String,
+    },
+    TakeLogin {
+        redirected: Box<Redirected>,
+        taken: Option<Box<PendingLogin>>,
+    },
+    TakeLease {
+        until: u64,
+    },
+    PutTokens {
+        issuer: String,
+        registration: Registration,
+        tokens: Box<Tokens>,
+        source: Source,
+    },
+    /// A refresh token is refused.
+    DropTokens {
+        issuer: String,
+        refused: Secret,
+    },
+    /// The client is not known any more, nor are its tokens.
+    DropClient {
+        issuer: String,
+        client_id: String,
+        /// What is told, if nothing follows from it here.
+        error: Option<Box<AuthError>>,
+    },
+    /// The token was not refreshed: others may try.
+    EndLease(Box<AuthError>),
+}
+
+/// Where a token comes from: what is left to try if it is refused at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It was there.
+    Stored,
+    /// It was had for another one. Perhaps a login helps.
+    Refreshed,
+    /// It was granted just so. Nothing helps.
+    Granted,
+}
+
+/// Who changes something, and when.
+pub(super) struct Changing<'a> {
+    /// By what others know who has a lease.
+    pub(super) owner: &'a str,
+    /// When a lease that is taken now ends, in milliseconds since 1970.
+    pub(super) until: u64,
+    pub(super) unix_now: u64,
+}
+
+impl Change {
+    /// Makes the change, unless it is to take a login that is not there. Whatever is over ends our lease.
+    pub(super) fn apply(&mut self, record: &mut AuthRecord, by: &Changing<'_>) -> bool {
+        match self {
+            Self::AddLogin { state, pending, .. } => {
+                let known = record.issuers.entry(pending.issuer.clone()).or_default();
+                known.registration = Some(pending.registration.clone());
+                login::keep(record, state.clone(), (**pending).clone(), by.unix_now);
+            }
+            Self::TakeLogin { redirected, taken } => {
+                *taken = login::take(record, &redirected.state, by.unix_now).map(Box::new);
+                return taken.is_some();
+            }
+            Self::TakeLease { until } => {
+                *until = by.until;
+                record.lease = Some(Lease { owner: by.owner.into(), until: by.until });
+                return true;
+            }
+            Self::PutTokens { issuer, registration, tokens, .. } => {
+                let known = record.issuers.entry(issuer.clone()).or_default();
+                known.tokens = Some((**tokens).clone());
+                known.registration = Some(registration.clone());
+                record.issuer = Some(issuer.clone());
+            }
+            Self::DropTokens { issuer, refused } => {
+                if let Some(known) = record.issuers.get_mut(issuer) {
+                    // Those that somebody else has put there meanwhile are good.
+                    known.tokens.take_if(|tokens| tokens.refresh_token.as_ref() == Some(refused));
+                }
+            }
+            Self::DropClient { issuer, client_id, .. } => {
+                let is_it = |known: &Registration| known.client_id == *client_id;
+                if record.issuers.get(issuer).is_some_and(|known| known.registration.as_ref().is_some_and(is_it)) {
+                    record.issuers.remove(issuer);
+                }
+            }
+            Self::EndLease(_) => {}
+        }
+        record.lease.take_if(|lease| lease.owner == by.owner);
+        true
+    }
+}
