@@ -150,6 +150,21 @@ impl StoreOperation {
     }
 }
 
+/// By what an MCP server is known in an [`AuthStore`]: its address, as it is sent.
+///
+/// ```
+/// use windlass::auth::store_key;
+/// use windlass::link::http::Url;
+///
+/// assert_eq!(store_key(&Url::parse("HTTPS://Example.com/#top")?), "https://example.com");
+/// # Ok::<(), windlass::link::http::UrlError>(())
+/// ```
+#[cfg(feature = "client")]
+pub fn store_key(server: &Url) -> String {
+    let text = server.as_str();
+    String::from(text.strip_suffix('/').filter(|_| server.target() == "/").unwrap_or(text))
+}
+
 /// Scheme, host and port, as in the header `Origin`.
 #[cfg(feature = "client")]
 fn origin(url: &Url) -> String {

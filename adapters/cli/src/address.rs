@@ -1,6 +1,6 @@
 //! A server's URL, with what belongs to it, as something to connect to.
 
-use windlass::link::http::redacted;
+use windlass::link::http::{Url, is_localhost, numeric_address, redacted};
 use windlass_host::{HttpTarget, ServerTls, TlsOptions};
 
 use crate::failure::Failure;
@@ -22,10 +22,7 @@ pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Fai
     for header in &options.headers {
         let (line, source) = match header {
             GivenHeader::Line(line) => (line.clone(), "`--header`".to_owned()),
-            GivenHeader::Variable(name) => {
-                let missing = || Failure::usage(format!("the environment variable {name} is not set, or not UTF-8"));
-                (std::env::var(name).map_err(|_| missing())?, format!("the environment variable {name}"))
-            }
+            GivenHeader::Variable(name) => (variable(name)?, format!("the environment variable {name}")),
         };
         // What is wrong is told without the value: it may be a secret.
         let (name, value) = line
@@ -37,6 +34,29 @@ pub(crate) fn target(url: &str, options: &HttpOptions) -> Result<HttpTarget, Fai
             .map_err(|error| Failure::usage(format!("{source}: the header `{name}` cannot be sent: {error}")))?;
     }
     Ok(target)
+}
+
+/// Whether credentials are among the headers: then no others are looked for.
+pub(crate) fn has_credentials(options: &HttpOptions) -> bool {
+    options.headers.iter().any(|header| {
+        let line = match header {
+            GivenHeader::Line(line) => Some(line.clone()),
+            GivenHeader::Variable(name) => std::env::var(name).ok(),
+        };
+        let name = line.as_deref().and_then(|line| line.split_once(':')).map(|(name, _)| name.trim());
+        name.is_some_and(|name| name.eq_ignore_ascii_case("authorization"))
+    })
+}
+
+/// Whether a URL leads to this machine and nowhere else.
+pub(crate) fn is_on_this_machine(url: &Url) -> bool {
+    let is_loopback = |address: std::net::IpAddr| address.to_canonical().is_loopback();
+    is_localhost(url.host()) || numeric_address(url.host()).is_some_and(is_loopback)
+}
+
+/// The value of a variable of the environment.
+pub(crate) fn variable(name: &str) -> Result<String, Failure> {
+    std::env::var(name).map_err(|_| Failure::usage(format!("the environment variable {name} is not set, or not UTF-8")))
 }
 
 /// What the demo server shows to prove who it is.
@@ -68,6 +88,25 @@ mod tests {
         let target = target("http://127.0.0.1:1/mcp", &options).unwrap();
         let shown = format!("{target:?}");
         assert!(shown.contains("Authorization") && shown.contains("X-Team") && !shown.contains("blue"), "{shown}");
+    }
+
+    #[test]
+    fn credentials_are_seen() {
+        let given = |line: &str| {
+            let headers = vec![GivenHeader::Line(line.into())];
+            has_credentials(&HttpOptions { headers, ..HttpOptions::default() })
+        };
+        assert!(given("authorization : Bearer x") && !given("X-Authorization: x") && !given("Authorization"));
+    }
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        let is = |url: &str| is_on_this_machine(&Url::parse(url).unwrap());
+        assert!(
+            ["http://localhost:1", "http://127.1.2.3/", "https://[::1]/", "http://[::ffff:127.0.0.1]/"].map(is)
+                == [true; 4]
+        );
+        assert!(["https://mcp.example/", "http://192.168.0.1/", "http://localhost.example/"].map(is) == [false; 3]);
     }
 
     #[test]

@@ -8,15 +8,16 @@ use serde::Serialize;
 use windlass::client::{ClientConfig, Peer};
 use windlass::link::http::redacted;
 use windlass::model::CallToolResult;
-use windlass_host::{Command, Connector};
+use windlass_host::{Command, ConnectError, Connector, Login};
 
 use crate::failure::{Failure, FailureKind};
 use crate::invocation::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::listing::{Introduction, Listing, introduction};
+use crate::login::LoginRun;
 use crate::output::{print, print_json};
 use crate::screen::Screen;
 use crate::watch::Watch;
-use crate::{address, ask, result};
+use crate::{address, ask, result, stored};
 
 /// What to know of `--insecure`.
 const UNCHECKED: &str = "windlass: take care: with --insecure no certificate is checked, so that whoever is in between \
@@ -37,6 +38,7 @@ pub(crate) struct CommandRun {
     pub(crate) screen: Arc<Screen>,
     pub(crate) watch: Watch,
     server: ServerPlace,
+    login: Option<LoginRun>,
 }
 
 impl CommandRun {
@@ -44,10 +46,18 @@ impl CommandRun {
         let server = match &request {
             Request::Tour => ourselves(options.runtime)?,
             Request::List(server) | Request::Call(server, _) | Request::Ping(server) => server.clone(),
+            Request::Login(url, _) => ServerPlace::Url(url.clone()),
         };
-        let limit = options.timeout.unwrap_or(WHOLE_COMMAND);
+        let login = match &request {
+            Request::Login(url, plan) => Some(LoginRun::new(url, plan, options.timeout)?),
+            _ => None,
+        };
+        let limit = match &login {
+            Some(login) => login.limit(),
+            None => options.timeout.unwrap_or(WHOLE_COMMAND),
+        };
         let watch = Watch::start(Some(limit).filter(|limit| !limit.is_zero())).map_err(Failure::of_the_system)?;
-        Ok(Self { request, options, screen: Arc::new(Screen::new()), watch, server })
+        Ok(Self { request, options, screen: Arc::new(Screen::new()), watch, server, login })
     }
 
     /// How to get to the server. What one that we start says on its standard error is shown at once.
@@ -63,23 +73,60 @@ impl CommandRun {
                 if self.options.http.insecure {
                     self.screen.say(UNCHECKED);
                 }
+                let target = match &self.login {
+                    Some(login) => login.target(target, &self.options.http)?,
+                    None => stored::authorized(target, &self.options.http)?,
+                };
                 Ok(target.into())
             }
+        }
+    }
+
+    /// What sends the user to log in. Only a login does; for all else there is what is stored.
+    pub(crate) fn login_handler(&self) -> Option<impl Fn(Login) + Send + Sync + use<>> {
+        self.login.as_ref()?.handler(&self.screen)
+    }
+
+    /// There is no connection, which is an error unless it is known now where to log in and that was all.
+    pub(crate) fn not_connected(&self, error: ConnectError) -> Result<(), Failure> {
+        match &self.login {
+            Some(login) if login.has_printed(error.login_url(), self.options.json) => Ok(()),
+            _ => Err(error.into()),
+        }
+    }
+
+    /// Whether the server has let us in without a login, so that it is worth asking for more.
+    pub(crate) fn nothing_granted(&self) -> bool {
+        self.login.as_ref().is_some_and(|login| !login.is_granted())
+    }
+
+    pub(crate) fn show_login(&self, peer: &Peer) {
+        self.watch.answered();
+        if let Some(login) = &self.login {
+            login.show(peer, self.options.json);
         }
     }
 
     /// What came of the command, with what to do about a failure, as far as it can be known here.
     pub(crate) fn conclude(&self, outcome: Result<(), Failure>) -> Result<(), Failure> {
         self.screen.finish();
+        if let (Some(login), Err(_)) = (&self.login, &outcome) {
+            login.give_up();
+        }
         self.watch.judge(outcome).map_err(|failure| match &self.server {
             ServerPlace::Command(_) => failure,
-            ServerPlace::Url(url) => failure.at(&redacted(url)),
+            ServerPlace::Url(url) => failure.at(&redacted(url), self.login.is_some()),
         })
     }
 
     /// Sets the client up by the options.
     pub(crate) fn configure(&self, config: &mut ClientConfig) {
         config.negotiation = self.options.negotiation;
+        if self.login.is_some() {
+            // How long it takes is up to the user.
+            config.handshake_timeout = Duration::MAX;
+            return;
+        }
         match self.options.timeout {
             // There is one deadline for the whole command, which nothing extends; no other is to come before it.
             Some(limit) => {

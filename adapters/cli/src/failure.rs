@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use windlass::auth::AuthError;
 use windlass::{CallError, CloseReason, HttpFailure, Json, NegotiationError, SendError};
 use windlass_host::{ConnectError, Error, ServeError};
 
@@ -71,11 +72,21 @@ pub(crate) struct Failure {
     stderr: Vec<String>,
     /// The status of HTTP, if it was one.
     status: Option<u16>,
+    /// Why there is no authorization, if that is what is missing.
+    authorization: Option<Box<AuthError>>,
 }
 
 impl Failure {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), code: None, data: None, stderr: Vec::new(), status: None }
+        Self {
+            kind,
+            message: message.into(),
+            code: None,
+            data: None,
+            stderr: Vec::new(),
+            status: None,
+            authorization: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -133,11 +144,31 @@ impl Failure {
         Self { status: Some(failure.status), ..Self::new(kind, format!("{what}{shown}{wanted}")) }
     }
 
+    /// There is no authorization.
+    fn of_authorization(error: &AuthError) -> Self {
+        let kind = match error {
+            AuthError::Unavailable { .. } => FailureKind::Unreachable,
+            _ => FailureKind::Authorization,
+        };
+        let message = match error {
+            // What to do about it is told below.
+            AuthError::NothingStored => "the server wants a login, and nothing that is stored will do".into(),
+            error => error.to_string(),
+        };
+        Self { authorization: Some(Box::new(error.clone())), ..Self::new(kind, message) }
+    }
+
     /// Says where it happened and what to do about it, for a server that has a URL.
-    pub(crate) fn at(mut self, url: &str) -> Self {
+    pub(crate) fn at(mut self, url: &str, logging_in: bool) -> Self {
+        let log_in = format!(
+            "log in with `windlass login {url}`, or give credentials with --header 'Authorization: Bearer …' or \
+             --header-from VARIABLE"
+        );
+        let advised = self.authorization.as_ref().map(|error| authorization_advice(error, url, logging_in));
         let advice = match (self.kind, self.status) {
             (FailureKind::Usage | FailureKind::Tool | FailureKind::Interrupted(_), _) => return self,
-            (_, Some(401)) => "give credentials with --header 'Authorization: Bearer …', or --header-from VARIABLE",
+            _ if advised.is_some() => advised.as_deref().unwrap_or_default(),
+            (_, Some(401)) => &log_in,
             (_, Some(502..=504)) => {
                 "a proxy stands before the server, which does not answer it; is the server running?"
             }
@@ -187,8 +218,45 @@ impl Failure {
     }
 }
 
+/// What to do about missing authorization.
+fn authorization_advice(error: &AuthError, url: &str, logging_in: bool) -> String {
+    match error {
+        AuthError::NothingStored if logging_in => {
+            "it does not take what this login has given; ask whoever runs it, or log in as somebody else".into()
+        }
+        AuthError::UnknownLogin => format!("begin with `windlass login --print-url {url}`"),
+        AuthError::UrlRefused(why) if why.contains("local development") => {
+            "if it is yours, or in a network of yours, say --allow-local".into()
+        }
+        AuthError::UrlRefused(why) if why.contains("allow it by name") => "--allow-auth-host HOST does that".into(),
+        AuthError::UrlRefused(_) => "that is for whoever runs the server to put right".into(),
+        AuthError::NoClient { .. } => {
+            "--client-id ID does that, with --client-secret-from VARIABLE if it has a password".into()
+        }
+        AuthError::Unusable { reason, .. } if reason.contains("another device") => "log in without --device".into(),
+        AuthError::TimedOut => "--timeout SECONDS waits longer".into(),
+        // A server could write what a shell would obey, and users copy what they are told to type.
+        AuthError::InsufficientScope { scope } if scope.chars().all(is_plain) => {
+            format!("`windlass login --scope '{scope}' {url}` asks for it")
+        }
+        AuthError::InsufficientScope { .. } => format!("`windlass login --scope SCOPE {url}` asks for it"),
+        AuthError::LoginNeeded { .. } | AuthError::NothingStored | AuthError::TokenNotAccepted if !logging_in => {
+            format!("log in with `windlass login {url}`")
+        }
+        AuthError::TokenRefused { .. } if !logging_in => format!("if it stays so, log in with `windlass login {url}`"),
+        _ => String::new(),
+    }
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || " :/._-*".contains(character)
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Error::Call(CallError::Authorization(error)) = &error {
+            return Self::of_authorization(error);
+        }
         if let Error::Call(CallError::Http(failure)) = &error {
             return Self::of_http(failure, "");
         }
@@ -212,6 +280,9 @@ impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         if let CloseReason::Negotiation(NegotiationError::Http(failure)) = &error.reason {
             return Self::of_http(failure, "the handshake failed: ");
+        }
+        if let Some(missing) = error.authorization() {
+            return Self::of_authorization(missing);
         }
         Self { stderr: error.stderr, ..Self::new(FailureKind::Unreachable, error.reason.to_string()) }
     }
@@ -246,7 +317,7 @@ mod tests {
             let mut failure = HttpFailure::new(status);
             failure.body = body.into();
             failure.www_authenticate = vec!["Bearer".into()];
-            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at("http://h")
+            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at("http://h", false)
         };
         for (status, code, part) in [(401, 3, "--header"), (403, 3, "rights"), (404, 5, "/mcp"), (502, 4, "proxy")] {
             let failure = failed(status, "no");
@@ -256,6 +327,17 @@ mod tests {
         }
         assert!(failed(401, "no").message.contains("it asks for: Bearer"));
         assert!(!failed(404, " <!doctype html>").message.contains("doctype"));
+    }
+
+    #[test]
+    fn what_is_to_be_typed_is_nothing_that_a_server_wrote() {
+        let advice = |scope: &str| {
+            authorization_advice(&AuthError::InsufficientScope { scope: scope.into() }, "https://h", false)
+        };
+        assert!(advice("files:read mcp").contains("--scope 'files:read mcp' https://h"));
+        for hostile in ["'; rm -rf ~; '", "$(x)", "`x`", "a\nb"] {
+            assert!(advice(hostile).contains("--scope SCOPE https://h"), "{hostile}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use windlass::auth::Secret;
 use windlass::client::Negotiation;
 
 use crate::arguments::Arguments;
@@ -16,6 +17,17 @@ pub(crate) enum Invocation {
     Serve(Runtime, Place),
     /// Be a client.
     Client(Request, Options),
+    /// Forget what is stored; as JSON or not.
+    Logout(Forgotten, bool),
+    /// Say what is stored, for all servers or for one; as JSON or not.
+    AuthStatus(Option<String>, bool),
+}
+
+/// What to forget.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Forgotten {
+    Server(String),
+    All,
 }
 
 /// What to do as a client, and with which server.
@@ -26,6 +38,43 @@ pub(crate) enum Request {
     List(ServerPlace),
     Call(ServerPlace, ToolCall),
     Ping(ServerPlace),
+    /// Log in at the server with this URL.
+    Login(String, LoginPlan),
+}
+
+/// How to log in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoginPlan {
+    pub(crate) way: LoginWay,
+    /// A client that the authorization server knows.
+    pub(crate) client: Option<GivenClient>,
+    /// Where a document about this client is published.
+    pub(crate) client_metadata_url: Option<String>,
+    /// What to ask for; what the server says if there is nothing.
+    pub(crate) scopes: Vec<String>,
+}
+
+/// By which way.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum LoginWay {
+    /// A browser on this machine, which is opened or not.
+    Browser { open: bool },
+    /// Any browser, on another device.
+    Device,
+    /// Nobody logs in: the client is who it is for.
+    ClientCredentials,
+    /// A browser somewhere else, for somebody who brings back where it ended up.
+    PrintUrl { redirect_uri: String },
+    /// Where it ended up; `-` if that is to be read from standard input.
+    Finish(Secret),
+}
+
+/// A client that an authorization server knows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GivenClient {
+    pub(crate) id: String,
+    /// The variable of the environment that has its password.
+    pub(crate) secret_from: Option<String>,
 }
 
 /// Where the demo server is to be found.
@@ -93,6 +142,18 @@ pub(crate) struct HttpOptions {
     /// Files with certificate authorities.
     pub(crate) authorities: Vec<String>,
     pub(crate) insecure: bool,
+    pub(crate) auth: AuthOptions,
+}
+
+/// How far to go for authorization.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct AuthOptions {
+    /// Whether http and private addresses will do, for local development.
+    pub(crate) allow_local: bool,
+    /// Hosts that an authorization server may have beside its own.
+    pub(crate) hosts: Vec<String>,
+    /// Whether it was said that only what is stored is used, which all but `login` do anyway.
+    pub(crate) stored_only: bool,
 }
 
 /// Headers may be secrets.
@@ -102,6 +163,7 @@ impl std::fmt::Debug for HttpOptions {
             .field("headers", &self.headers.len())
             .field("authorities", &self.authorities)
             .field("insecure", &self.insecure)
+            .field("auth", &self.auth)
             .finish()
     }
 }

@@ -3,14 +3,16 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `usage`, `invocation`, `help` | what was typed, as a value, and what can be |
+//! | `usage`, `login_options`, `invocation`, `help` | what was typed, as a value, and what can be |
 //! | `arguments`, `coerce` | `key=value` as JSON, by a tool's schema |
 //! | `command_run` | what a run has at hand: where to print, what to connect to |
 //! | `address` | a URL, headers and certificates as something to connect to |
+//! | `login`, `fresh_store`, `browser` | logging in |
+//! | `stored`, `auth_status` | what logins have left: for the commands after them, for people to see, and to forget |
 //! | `interrupt`, `watch` | Ctrl-C, and the deadline of a client command |
 //! | `runtimes` | the commands and the demo server, once for every runtime |
 //! | `tour` | what is shown when nothing was typed |
-//! | `listing`, `result`, `ordered`, `table` | how it looks |
+//! | `listing`, `result`, `ordered`, `table`, `calendar` | how it looks |
 //! | `output`, `harmless` | standard output and standard error, and what does not get there |
 //! | `screen`, `allowance` | what is said while a command runs, with a line of progress, and how much of it |
 //! | `ask`, `form`, `page` | questions of a server to the user |
@@ -31,6 +33,12 @@ mod arguments;
 #[cfg(unix)]
 mod ask;
 #[cfg(unix)]
+mod auth_status;
+#[cfg(unix)]
+mod browser;
+#[cfg(unix)]
+mod calendar;
+#[cfg(unix)]
 mod coerce;
 #[cfg(unix)]
 mod command_run;
@@ -41,6 +49,8 @@ mod failure;
 #[cfg(unix)]
 mod form;
 #[cfg(unix)]
+mod fresh_store;
+#[cfg(unix)]
 mod harmless;
 #[cfg(unix)]
 mod help;
@@ -50,6 +60,10 @@ mod interrupt;
 mod invocation;
 #[cfg(unix)]
 mod listing;
+#[cfg(unix)]
+mod login;
+#[cfg(unix)]
+mod login_options;
 #[cfg(unix)]
 mod ordered;
 #[cfg(unix)]
@@ -64,6 +78,8 @@ mod result;
 mod runtimes;
 #[cfg(unix)]
 mod screen;
+#[cfg(unix)]
+mod stored;
 #[cfg(unix)]
 mod table;
 #[cfg(unix)]
@@ -98,6 +114,8 @@ fn perform(invocation: invocation::Invocation) -> Result<(), failure::Failure> {
             let command = command_run::CommandRun::new(request, options)?;
             return runtimes::client(command);
         }
+        Invocation::Logout(what, json) => return auth_status::logout(&what, json),
+        Invocation::AuthStatus(url, json) => return auth_status::status(url.as_deref(), json),
     }
     Ok(())
 }

@@ -42,6 +42,7 @@ macro_rules! runtime {
             use std::time::Instant;
 
             use $adapter::{Client, Context, Error, HttpListener, Server, ServerBuilder, run};
+            use windlass::CallError;
             use windlass::model::CallToolResult;
             use windlass::server::HandlerError;
 
@@ -61,7 +62,7 @@ macro_rules! runtime {
             $($async)* fn perform(command: &CommandRun) -> Result<(), Failure> {
                 let (screen, notified, skipped) =
                     (command.screen.clone(), command.screen.clone(), command.screen.clone());
-                let client = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
+                let builder = Client::builder("windlass", env!("CARGO_PKG_VERSION"))
                     .configure(|config| command.configure(config))
                     .closer(command.watch.closer())
                     .on_elicit_with_urls(move |params| {
@@ -69,14 +70,21 @@ macro_rules! runtime {
                         $($async_move)* { Ok($ask(screen, params)$($await)*) }
                     })
                     .on_notification(move |notification| notified.notification(&notification))
-                    .on_malformed(move |detail| skipped.note(&detail))
-                    .connect(command.connector()?)
-                    $($await)*?;
+                    .on_malformed(move |detail| skipped.note(&detail));
+                let builder = match command.login_handler() {
+                    Some(handler) => builder.on_login(handler),
+                    None => builder,
+                };
+                let client = match builder.connect(command.connector()?)$($await)* {
+                    Ok(client) => client,
+                    Err(error) => return command.not_connected(error),
+                };
                 let outcome = match &command.request {
                     Request::Tour => tour(&client, command)$($await)*,
                     Request::List(_) => list(&client, command)$($await)*,
                     Request::Call(_, tool_call) => call(&client, command, tool_call.clone())$($await)*,
                     Request::Ping(_) => ping(&client, command)$($await)*,
+                    Request::Login(..) => login(&client, command)$($await)*,
                 };
                 // Whatever came of it, nothing of the server is left behind.
                 client.close()$($await)*;
@@ -136,6 +144,18 @@ macro_rules! runtime {
                 let start = Instant::now();
                 client.ping()$($await)*?;
                 command.show_ping(&client.peer(), start.elapsed());
+                Ok(())
+            }
+
+            $($async)* fn login(client: &Client, command: &CommandRun) -> Result<(), Failure> {
+                // Some let everybody look around, and want a login for the rest.
+                if command.nothing_granted() && client.peer().capabilities.tools.is_some() {
+                    let listed = client.list_tools()$($await)*;
+                    if let Err(Error::Call(CallError::Authorization(error))) = listed {
+                        return Err(Error::Call(CallError::Authorization(error)).into());
+                    }
+                }
+                command.show_login(&client.peer());
                 Ok(())
             }
 

@@ -10,9 +10,10 @@ use windlass::model::ProtocolVersion;
 
 use crate::arguments::Arguments;
 use crate::invocation::{
-    Certificate, GivenHeader, HttpPlace, Invocation, Options, Place, Request, Runtime, ServerCommand, ServerPlace,
-    ToolCall,
+    Certificate, Forgotten, GivenHeader, HttpPlace, Invocation, Options, Place, Request, Runtime, ServerCommand,
+    ServerPlace, ToolCall,
 };
+use crate::login_options::LoginOptions;
 
 /// Reads the words that follow the program's name. An error says what is wrong and what to do.
 pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
@@ -62,20 +63,45 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
             let arguments = Arguments::parse(&typed.words)?;
             Request::Call(needed("call TOOL", server)?, ToolCall { tool, arguments })
         }
+        "login" => {
+            typed.refuse_rest("login")?;
+            if typed.options.http.auth.stored_only {
+                return Err("`--stored-auth-only` is for commands that do not log in, and `login` does".into());
+            }
+            Request::Login(its_url("login", server)?, std::mem::take(&mut typed.login).plan()?)
+        }
+        "logout" => {
+            typed.refuse_rest("logout")?;
+            typed.refuse_all_but_json("logout")?;
+            let forgotten = match (server, std::mem::take(&mut typed.all)) {
+                (Some(_), true) => return Err("`logout` takes a URL or `--all`, and not both".into()),
+                (None, true) => Forgotten::All,
+                (server, false) => Forgotten::Server(its_url("logout", server)?),
+            };
+            return Ok(Invocation::Logout(forgotten, typed.options.json));
+        }
+        "auth" => {
+            match typed.next().as_deref() {
+                Some("status") => {}
+                _ => return Err("`auth` goes on with `status`, as in `windlass auth status`".into()),
+            }
+            typed.refuse_rest("auth status")?;
+            typed.refuse_all_but_json("auth status")?;
+            let url = server.map(|server| its_url("auth status", Some(server))).transpose()?;
+            return Ok(Invocation::AuthStatus(url, typed.options.json));
+        }
         other => {
             let other = shown(other);
-            return Err(format!("there is no command `{other}`; there are list, call, ping, serve and help"));
+            return Err(format!(
+                "there is no command `{other}`; there are list, call, ping, login, logout, auth status, serve and help"
+            ));
         }
     };
-    if typed.chain.is_some() || typed.key.is_some() {
-        return Err("`--cert` and `--key` are options of `serve --http`".into());
+    typed.refuse_serve_options()?;
+    if typed.all {
+        return Err("`--all` is an option of `logout`".into());
     }
-    if !typed.hosts.is_empty() || !typed.origins.is_empty() {
-        return Err("`--allow-host` and `--allow-origin` are options of `serve --http`".into());
-    }
-    if typed.address.is_some() {
-        return Err("`--http` is an option of `serve`; a client takes the server's URL as it is".into());
-    }
+    typed.login.refuse()?;
     if let Request::List(place) | Request::Call(place, _) | Request::Ping(place) = &request {
         if matches!(place, ServerPlace::Command(_)) {
             typed.refuse_http_options("a server that is started as a command")?;
@@ -106,6 +132,17 @@ fn needed(command: &str, server: Option<ServerPlace>) -> Result<ServerPlace, Str
     })
 }
 
+/// The URL of the server, for commands that make no sense with one that is started.
+fn its_url(command: &str, server: Option<ServerPlace>) -> Result<String, String> {
+    match server {
+        Some(ServerPlace::Url(url)) => Ok(url),
+        Some(ServerPlace::Command(_)) => {
+            Err(format!("`{command}` is for servers that have a URL; one that is started needs no login"))
+        }
+        None => Err(format!("which server? Give its URL, as in `windlass {command} https://mcp.example/mcp`")),
+    }
+}
+
 /// A word as it is repeated in a complaint. One that was meant as a URL may hold a secret.
 fn shown(word: &str) -> Cow<'_, str> {
     if word.contains("://") { Cow::Owned(redacted(word)) } else { Cow::Borrowed(word) }
@@ -134,6 +171,9 @@ struct Typed {
     /// To whom to listen.
     hosts: Vec<String>,
     origins: Vec<String>,
+    login: LoginOptions,
+    /// Whether all is to be forgotten.
+    all: bool,
 }
 
 impl Typed {
@@ -167,7 +207,7 @@ impl Typed {
                 "--http" => typed.address = Some(value()?.to_owned()),
                 "--cert" => typed.chain = Some(value()?.to_owned()),
                 "--key" => typed.key = Some(value()?.to_owned()),
-                "--allow-host" => typed.hosts.push(host(value()?)?),
+                "--allow-host" => typed.hosts.push(host(name, value()?)?),
                 "--allow-origin" => typed.origins.push(origin(value()?)?),
                 "--header" => {
                     typed.options.http.headers.push(GivenHeader::Line(value()?.to_owned()));
@@ -181,6 +221,11 @@ impl Typed {
                     typed.options.http.authorities.push(value()?.to_owned());
                     typed.http_options.push("--ca");
                 }
+                "--allow-auth-host" => {
+                    typed.options.http.auth.hosts.push(host(name, value()?)?);
+                    typed.http_options.push("--allow-auth-host");
+                }
+                _ if LoginOptions::takes_value(name) => typed.login.set(name, value()?)?,
                 _ if attached.is_some() => return Err(format!("there is no option `{name}` that takes a value")),
                 "--json" => {
                     typed.options.json = true;
@@ -190,6 +235,16 @@ impl Typed {
                     typed.options.http.insecure = true;
                     typed.http_options.push("--insecure");
                 }
+                "--allow-local" => {
+                    typed.options.http.auth.allow_local = true;
+                    typed.http_options.push("--allow-local");
+                }
+                "--stored-auth-only" => {
+                    typed.options.http.auth.stored_only = true;
+                    typed.http_options.push("--stored-auth-only");
+                }
+                "--all" => typed.all = true,
+                _ if typed.login.flag(name) => {}
                 "--help" | "-h" => typed.help = true,
                 "--version" | "-V" => typed.version = true,
                 _ => return Err(format!("there is no option `{name}`; options for the server go after `--`")),
@@ -260,7 +315,35 @@ impl Typed {
     }
 
     fn refuse_json(&self, what: &str) -> Result<(), String> {
-        if self.options.json { Err(format!("`--json` is for list, call and ping, not for {what}")) } else { Ok(()) }
+        if self.options.json { Err(format!("`--json` is for commands with a result, not for {what}")) } else { Ok(()) }
+    }
+
+    fn refuse_serve_options(&self) -> Result<(), String> {
+        if self.chain.is_some() || self.key.is_some() {
+            return Err("`--cert` and `--key` are options of `serve --http`".into());
+        }
+        if !self.hosts.is_empty() || !self.origins.is_empty() {
+            return Err("`--allow-host` and `--allow-origin` are options of `serve --http`; \
+                        what authorization may lead to is said with `--allow-auth-host`"
+                .into());
+        }
+        if self.address.is_some() {
+            return Err("`--http` is an option of `serve`; a client takes the server's URL as it is".into());
+        }
+        Ok(())
+    }
+
+    /// For commands that only look at what is stored.
+    fn refuse_all_but_json(&self, command: &str) -> Result<(), String> {
+        self.refuse_serve_options()?;
+        self.login.refuse()?;
+        if self.all && command != "logout" {
+            return Err("`--all` is an option of `logout`".into());
+        }
+        match self.client_options.iter().chain(&self.http_options).find(|option| **option != "--json") {
+            None => Ok(()),
+            Some(option) => Err(format!("`{option}` is not for `{command}`, which asks no server for anything")),
+        }
     }
 
     fn refuse_http_options(&self, what: &str) -> Result<(), String> {
@@ -271,6 +354,7 @@ impl Typed {
     }
 
     fn refuse_client_options(&self) -> Result<(), String> {
+        self.login.refuse()?;
         match self.client_options.iter().chain(&self.http_options).next() {
             None => Ok(()),
             Some(option) => Err(format!("`{option}` is an option of clients; `serve` follows its client")),
@@ -304,16 +388,15 @@ fn timeout(seconds: &str) -> Result<Duration, String> {
 }
 
 /// A name that a client may call a server by.
-fn host(name: &str) -> Result<String, String> {
+fn host(option: &str, name: &str) -> Result<String, String> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let is_address =
         name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).is_some_and(|name| !name.is_empty());
     match is_address || (!name.is_empty() && name.bytes().all(is_name)) {
         true => Ok(name.to_owned()),
-        false => Err(format!(
-            "`--allow-host` takes a name such as mcp.example, without a port, and `{}` is none",
-            shown(name)
-        )),
+        false => {
+            Err(format!("`{option}` takes a name such as mcp.example, without a port, and `{}` is none", shown(name)))
+        }
     }
 }
 
@@ -332,7 +415,7 @@ fn origin(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::invocation::HttpOptions;
+    use crate::invocation::{AuthOptions, HttpOptions, LoginPlan, LoginWay};
 
     fn read(line: &str) -> Result<Invocation, String> {
         parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
@@ -411,7 +494,74 @@ mod tests {
         let headers = vec![GivenHeader::Line("A:b".into()), GivenHeader::Variable("TOKEN".into())];
         let authorities = vec!["x.pem".into(), "y.pem".into()];
         assert!(!format!("{options:?}").contains("A:b"), "a header may be a secret");
-        assert_eq!(options.http, HttpOptions { headers, authorities, insecure: true });
+        assert_eq!(options.http, HttpOptions { headers, authorities, insecure: true, ..HttpOptions::default() });
+        let Ok(Invocation::Client(_, options)) =
+            read("list https://h --stored-auth-only --allow-local --allow-auth-host a.example")
+        else {
+            panic!()
+        };
+        let auth = AuthOptions { allow_local: true, hosts: vec!["a.example".into()], stored_only: true };
+        assert_eq!(options.http.auth, auth);
+    }
+
+    #[test]
+    fn logging_in_takes_a_url_and_how() {
+        let plan = |line: &str| match read(line) {
+            Ok(Invocation::Client(Request::Login(url, plan), _)) if url == "https://h/mcp" => plan,
+            other => panic!("{line}: {other:?}"),
+        };
+        let browser = |open| LoginPlan {
+            way: LoginWay::Browser { open },
+            client: None,
+            client_metadata_url: None,
+            scopes: Vec::new(),
+        };
+        assert_eq!(plan("login https://h/mcp"), browser(true));
+        assert_eq!(plan("login --no-browser https://h/mcp"), browser(false));
+        assert_eq!(plan("login --device https://h/mcp").way, LoginWay::Device);
+        let given = plan("login https://h/mcp --scope a --scope b --client-id c --client-secret-from V");
+        assert_eq!((given.scopes, given.client.unwrap().secret_from), (vec!["a".into(), "b".into()], Some("V".into())));
+        assert!(matches!(plan("login --print-url https://h/mcp").way, LoginWay::PrintUrl { .. }));
+        let back = plan("login --finish http://127.0.0.1:1/callback?code=hush&state=hush https://h/mcp");
+        assert!(matches!(back.way, LoginWay::Finish(_)) && !format!("{back:?}").contains("hush"), "{back:?}");
+        for (line, part) in [
+            ("login", "which server?"),
+            ("login -- s", "needs no login"),
+            ("login --device --print-url https://h", "one of"),
+            ("login --client-credentials https://h", "--client-id"),
+            ("login --client-credentials --client-id c https://h", "--client-secret-from"),
+            ("login --client-secret-from V https://h", "--client-id"),
+            ("login --redirect-uri http://127.0.0.1:1/c https://h", "--print-url"),
+            ("login --print-url --redirect-uri x:y https://h", "--redirect-uri"),
+            ("login --device --no-browser https://h", "--no-browser"),
+            ("login --stored-auth-only https://h", "--stored-auth-only"),
+            ("login --client-metadata-url http://h https://h", "https"),
+            ("list --device https://h", "`login`"),
+            ("list --all https://h", "`logout`"),
+            ("serve --device", "`login`"),
+            ("list --allow-local -- s", "--allow-local"),
+            ("login x https://h", "`x`"),
+        ] {
+            assert!(complaint(line).contains(part), "{line}: {}", complaint(line));
+        }
+    }
+
+    #[test]
+    fn what_is_stored_can_be_told_and_forgotten() {
+        assert_eq!(read("auth status"), Ok(Invocation::AuthStatus(None, false)));
+        assert_eq!(read("auth status --json https://h"), Ok(Invocation::AuthStatus(Some("https://h".into()), true)));
+        assert_eq!(read("logout --all"), Ok(Invocation::Logout(Forgotten::All, false)));
+        assert_eq!(read("logout https://h"), Ok(Invocation::Logout(Forgotten::Server("https://h".into()), false)));
+        for (line, part) in [
+            ("auth", "auth status"),
+            ("auth frob", "auth status"),
+            ("auth status --all", "`logout`"),
+            ("logout", "which server?"),
+            ("logout --all https://h", "not both"),
+            ("logout --insecure https://h", "--insecure"),
+        ] {
+            assert!(complaint(line).contains(part), "{line}: {}", complaint(line));
+        }
     }
 
     #[test]

@@ -49,12 +49,12 @@ use super::device::{self, DeviceLogin};
 use super::dpop::Nonces;
 use super::jws::base64url;
 use super::login::Redirected;
-use super::origin;
 use super::resource_metadata::ResourceMetadata;
 use super::server_metadata::ServerMetadata;
 use super::step::{AuthStep, Fetch, Fetched, Reaction};
 use super::store::{Registration, Stored, Tokens};
 use super::token::{self, TokenPurpose, TokenRequest};
+use super::{origin, store_key};
 use crate::codec::http1::Headers;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{AuthError, HttpFailure};
@@ -454,7 +454,7 @@ impl Authorization {
 
     /// By what the server is known in the store.
     fn key(&self) -> String {
-        key(&self.server)
+        store_key(&self.server)
     }
 
     // --- The end of an attempt -------------------------------------------------------------------------------------
@@ -502,12 +502,6 @@ impl Authorization {
     fn unix_seconds(&self, now: Instant) -> u64 {
         self.unix_millis(now) / 1000
     }
-}
-
-/// By what a server is known in a store: its address, without what is not sent.
-pub(crate) fn key(server: &Url) -> String {
-    let text = server.as_str();
-    text.strip_suffix('/').filter(|_| server.target() == "/").unwrap_or(text).to_string()
 }
 
 /// Whether a status says nothing but that it may be another one later.

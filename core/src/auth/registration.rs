@@ -101,7 +101,8 @@ pub(super) fn is_usable(registration: &Registration, grant: &Grant, unix_now: u6
     // Servers compare to the letter where users may be sent back to.
     let returns = match grant {
         Grant::Code { redirect_uri } => registration.redirect_uris.contains(redirect_uri),
-        _ => true,
+        // One that was registered to send users back is not known to be allowed anything else.
+        _ => registration.redirect_uris.is_empty(),
     };
     in_time && returns
 }

@@ -74,11 +74,14 @@ impl LoopbackRedirect {
     /// up.
     #[cfg(unix)]
     pub fn finish(self: &Arc<Self>, login: Login, at_most: Duration) {
-        let back = self.clone();
+        let (back, until) = (self.clone(), Instant::now() + at_most);
         // Without a thread the login is dropped, and so given up.
         let _ = std::thread::Builder::new().name("windlass-login".into()).spawn(move || {
-            if let Ok(redirected) = back.wait(at_most) {
-                login.finish(redirected);
+            while let Ok(redirected) = back.wait(until.saturating_duration_since(Instant::now())) {
+                // Any page can send a browser here; only who knows the state comes from this login.
+                if login.is_answered_by(&redirected) {
+                    return login.finish(redirected);
+                }
             }
         });
     }

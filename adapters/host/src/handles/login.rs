@@ -24,6 +24,14 @@ impl Login {
         &self.prompt
     }
 
+    /// Whether what a user came back with belongs to this login.
+    pub fn is_answered_by(&self, redirected: &Redirected) -> bool {
+        match &self.prompt {
+            AuthPrompt::Browser { url } => redirected.state == Redirected::from_url(url).state,
+            _ => false,
+        }
+    }
+
     /// Goes on with what the user came back with.
     pub fn finish(mut self, redirected: Redirected) {
         if let Some(client) = self.waiting.take() {

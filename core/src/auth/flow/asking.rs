@@ -167,8 +167,12 @@ impl Authorization {
         }
         let authorization = server.authorization_endpoint.clone().unwrap_or_default();
         let token = server.token_endpoint.clone().unwrap_or_default();
-        let endpoints = [&authorization, &token].map(|endpoint| self.endpoint(endpoint, &server.issuer));
-        if let Some(Err(error)) = endpoints.into_iter().find(Result::is_err) {
+        // The page as it was understood: whatever else stood there, behind a `#` or around it, is nothing to show to users.
+        let authorization = match self.endpoint(&authorization, &server.issuer) {
+            Ok(page) => page.as_str().to_string(),
+            Err(error) => return self.fail(error, now),
+        };
+        if let Err(error) = self.endpoint(&token, &server.issuer) {
             return self.fail(error, now);
         }
         attempt.scope = self.with_offline_access(attempt.scope.take(), server);

@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use super::config::{HeaderError, HttpClientConfig};
 use super::machine::HttpClient;
+#[cfg(feature = "auth")]
+use crate::auth::{AuthError, Redirected, StoreError, StoreOutcome};
+#[cfg(feature = "auth")]
+use crate::client::StoreReply;
 use crate::client::{CallOptions, ChallengeReply, ClientConfig, ClientEvent, InputReply, InputResponse};
 use crate::codec::http1::Headers;
 use crate::error::{ConnError, Refused};
@@ -65,6 +69,18 @@ impl<T> HttpOneShot<T> {
         now: Instant,
     ) -> Result<(), HeaderError> {
         self.client.answer_challenge(reply, headers, now)
+    }
+
+    /// What came of a [`ClientEvent::Store`].
+    #[cfg(feature = "auth")]
+    pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
+        self.client.stored(reply, outcome, now);
+    }
+
+    /// What came of a [`ClientEvent::Prompt`]; see [`HttpClient::finish_login`].
+    #[cfg(feature = "auth")]
+    pub fn finish_login(&mut self, outcome: Result<Redirected, AuthError>, now: Instant) {
+        self.client.finish_login(outcome, now);
     }
 
     /// Gives the call up.
