@@ -55,6 +55,7 @@ use super::step::{AuthStep, Fetch, Fetched, Reaction};
 use super::store::{Registration, Stored, Tokens};
 use super::token::{self, TokenPurpose, TokenRequest};
 use super::{origin, store_key};
+
 use crate::codec::http1::Headers;
 use crate::entropy::{Entropy, Seed};
 use crate::error::{AuthError, HttpFailure};
