@@ -6,7 +6,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::json;
 use windlass::auth::{AuthRecord, AuthStore, KnownClient, Registration, Secret, StoreError, Stored, Swap, Tokens};
 use windlass_host::auth::FileStore;
 
@@ -79,9 +78,7 @@ impl FreshStore {
             }
         };
         for known in record.issuers.values_mut().filter(|known| known.tokens.is_some()) {
-            let registered = || serde_json::from_value(json!({ "clientId": client.client_id })).ok();
-            known.registration = known.registration.take().or_else(registered);
-            known.registration.as_mut().map(complete);
+            complete(known.registration.get_or_insert_with(|| Registration::new(&client.client_id)));
         }
         record.pending.values_mut().for_each(|pending| complete(&mut pending.registration));
     }

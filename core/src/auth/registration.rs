@@ -60,13 +60,7 @@ pub(super) fn given(config: &AuthConfig, issuer: &str) -> Option<Registration> {
     if client.issuer.as_ref().is_some_and(|known_to| known_to != issuer) {
         return None;
     }
-    Some(Registration {
-        client_id: client.client_id.clone(),
-        client_secret: client.client_secret.clone(),
-        secret_expires_at: None,
-        auth_method: None,
-        redirect_uris: Vec::new(),
-    })
+    Some(Registration { client_secret: client.client_secret.clone(), ..Registration::new(&client.client_id) })
 }
 
 /// As much of a client as is stored: passwords that the program gave, it gives again.
@@ -86,13 +80,7 @@ pub(super) fn with_password(registration: Registration, config: &AuthConfig) -> 
 pub(super) fn by_document(config: &AuthConfig, server: &ServerMetadata) -> Option<Registration> {
     let url = config.client_metadata_url.as_ref()?;
     server.client_id_metadata_document_supported.filter(|supported| *supported)?;
-    Some(Registration {
-        client_id: url.clone(),
-        client_secret: None,
-        secret_expires_at: None,
-        auth_method: None,
-        redirect_uris: Vec::new(),
-    })
+    Some(Registration::new(url))
 }
 
 /// Whether a client that registered itself earlier can be used for this.

@@ -122,6 +122,19 @@ pub struct Registration {
     pub redirect_uris: Vec<String>,
 }
 
+impl Registration {
+    /// A client without a password.
+    pub fn new(client_id: impl Into<String>) -> Self {
+        Self {
+            client_id: client_id.into(),
+            client_secret: None,
+            secret_expires_at: None,
+            auth_method: None,
+            redirect_uris: Vec::new(),
+        }
+    }
+}
+
 /// Tokens, and where they are refreshed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

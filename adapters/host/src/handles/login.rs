@@ -42,7 +42,8 @@ impl Login {
     /// The user does not want to.
     pub fn refuse(mut self) {
         if let Some(client) = self.waiting.take() {
-            client.finish_login(Err(AuthError::TimedOut));
+            let (error, description) = ("access_denied".into(), "the user does not want to log in".into());
+            client.finish_login(Err(AuthError::Denied { error, description }));
         }
     }
 }

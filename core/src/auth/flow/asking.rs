@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use super::super::change::Change;
 use super::super::config::Grant;
@@ -103,13 +102,8 @@ impl Authorization {
             Grant::ClientCredentials => TokenPurpose::ClientCredentials,
             Grant::JwtBearer { assertion } => TokenPurpose::JwtBearer(assertion.clone()),
             Grant::EnterpriseManaged(provider) => {
-                let registration = Registration {
-                    client_id: provider.client_id.clone(),
-                    client_secret: provider.client_secret.clone(),
-                    secret_expires_at: None,
-                    auth_method: None,
-                    redirect_uris: Vec::new(),
-                };
+                let client_secret = provider.client_secret.clone();
+                let registration = Registration { client_secret, ..Registration::new(&provider.client_id) };
                 let audience = attempt.server.as_ref().map(|server| server.issuer.clone()).unwrap_or_default();
                 let endpoint = match Url::parse(&provider.token_endpoint) {
                     Ok(endpoint) => endpoint,
