@@ -140,7 +140,7 @@ fn a_client_does_not_keep_the_room_of_its_longest_request() {
     );
     let before = taken();
     let mut params = CallToolParams::new("a");
-    params.arguments = Some(Json::parse(&format!(r#"{{"text":"{}"}}"#, "t".repeat(LONG))).unwrap());
+    params.arguments = Some(Json::parse(format!(r#"{{"text":"{}"}}"#, "t".repeat(LONG))).unwrap());
     client.call::<CallTool>(&params, &CallOptions::new(), 1, NOW).unwrap();
     drop(params);
     assert!(taken() - before > LONG);

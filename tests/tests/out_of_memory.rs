@@ -365,7 +365,7 @@ fn an_answer_that_there_is_no_memory_for_is_an_error_and_the_next_is_given() {
     let plain = CallToolResult::text("x".repeat(300_000));
     let escaped = CallToolResult::text("\n\u{1}".repeat(150_000));
     let mut raw = CallToolResult::text("");
-    raw.structured_content = Some(Json::parse(&format!(r#"{{"x":"{}"}}"#, "x".repeat(300_000))).unwrap());
+    raw.structured_content = Some(Json::parse(format!(r#"{{"x":"{}"}}"#, "x".repeat(300_000))).unwrap());
     for long in [plain, escaped, raw] {
         let results = [long, CallToolResult::text("echo")];
         let (pieces, failures) = lacking_each_in_turn(|lacking| {

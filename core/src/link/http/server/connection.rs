@@ -413,9 +413,10 @@ impl Connection {
         self.finish(now);
     }
 
-    /// Whether there is memory for a message of as many bytes to be written.
+    /// Whether there is memory for a message of as many bytes to be written, as a whole or as an event. There is some more
+    /// than they need: for want of a few bytes the buffer would become twice as large.
     pub(super) fn has_room(&mut self, bytes: usize) -> bool {
-        self.outbox.tail().try_reserve(HEAD_BYTES + bytes).is_ok()
+        self.outbox.tail().try_reserve(bytes + 8 * HEAD_BYTES).is_ok()
     }
 
     /// Answers a request that never was one.
