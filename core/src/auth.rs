@@ -56,6 +56,7 @@ mod token;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
 
 #[cfg(feature = "client")]
 use crate::url::Url;
@@ -102,6 +103,25 @@ pub enum AuthPrompt {
         /// What to type there.
         user_code: String,
     },
+}
+
+impl AuthPrompt {
+    /// The page.
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Browser { url } | Self::Device { url, .. } => url,
+        }
+    }
+}
+
+/// As a sentence for the user. What is in it comes from a server: it is not to steer a terminal.
+impl fmt::Display for AuthPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Browser { url } => write!(f, "log in at {url}"),
+            Self::Device { url, user_code, .. } => write!(f, "log in at {url} with the code {user_code}"),
+        }
+    }
 }
 
 /// Something to be done with an [`AuthStore`].

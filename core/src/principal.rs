@@ -38,7 +38,8 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Somebody of whom nothing else is known.
+    /// Somebody of whom nothing else is known. No server takes the token before it is said that it is
+    /// [for it](Self::audience).
     pub fn new(subject: impl Into<String>) -> Self {
         Self {
             subject: subject.into(),

@@ -31,6 +31,18 @@ impl Secret {
     }
 }
 
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
 /// Takes as long whatever the other is, so that a secret cannot be guessed letter by letter.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {

@@ -104,7 +104,8 @@ impl SimClient {
     }
 
     /// Sends users to log in from now on as `login` says: they come back with something, or do not want to, or (`None`) it is
-    /// not known yet; see [`finish_login`](Self::finish_login).
+    /// not known yet; see [`finish_login`](Self::finish_login). It is called if the client's configuration says that users can
+    /// be asked: [`AuthConfig::interactive`](windlass::auth::AuthConfig::interactive).
     pub fn on_login(&mut self, login: impl FnMut(&AuthPrompt) -> Option<Result<Redirected, AuthError>> + 'static) {
         self.login = Box::new(login);
     }

@@ -108,7 +108,8 @@ impl HttpSim {
 
     /// Another server, which clients reach by this name, under the same conditions: it answers each request at once, as
     /// `answer` says. In the transcript its conversations are left out, but for the first line of each message: they are full
-    /// of secrets.
+    /// of secrets. Clients are authorized there if they are told to be, by `HttpClientConfig::authorization`; whose tokens are
+    /// good the server is told by [`SimServer::verified_by`].
     pub fn add_host(&mut self, name: &str, answer: impl FnMut(&SimRequest) -> SimResponse + 'static) {
         self.hosts.push(Host::new(name, answer));
     }

@@ -137,6 +137,16 @@ impl Grant {
         Self::Code { redirect_uri: redirect_uri.into() }
     }
 
+    /// The program has a token.
+    pub fn token(token: impl Into<Secret>) -> Self {
+        Self::Token(token.into())
+    }
+
+    /// Somebody else says who it is for, by this signed statement.
+    pub fn jwt_bearer(assertion: impl Into<Secret>) -> Self {
+        Self::JwtBearer { assertion: assertion.into() }
+    }
+
     /// Whether it takes a user who does something.
     pub(super) fn needs_user(&self) -> bool {
         matches!(self, Self::Code { .. } | Self::Device)
@@ -214,7 +224,15 @@ impl AuthConfig {
         self
     }
 
-    /// Goes on with a login of an earlier connection: with what the user came back with.
+    /// The program acts on prompts, so users can be asked. Adapters say so by themselves where there is an `on_login`.
+    #[must_use]
+    pub fn interactive(mut self) -> Self {
+        self.interactive = true;
+        self
+    }
+
+    /// Goes on with a login of an earlier connection: with what the user came back with. The store and the server have to be
+    /// the same.
     #[must_use]
     pub fn finish(mut self, redirected: Redirected) -> Self {
         self.redirected = Some(redirected);

@@ -329,7 +329,7 @@ impl Authorization {
     pub(crate) fn redirected(&mut self, redirected: Redirected, now: Instant) {
         match self.take_state() {
             FlowState::AwaitingUser(attempt) => {
-                self.change(attempt, Change::TakeLogin { redirected: Box::new(redirected), taken: None }, now);
+                self.take_login(attempt, redirected, now);
             }
             // Nobody was sent away.
             state => self.state = state,

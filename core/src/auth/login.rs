@@ -88,14 +88,18 @@ impl Redirected {
 
 /// Takes the login that something belongs to out of a record: it can be answered once.
 pub(super) fn take(record: &mut AuthRecord, state: &Secret, unix_now: u64) -> Option<PendingLogin> {
-    let mut found = None;
+    let known = known(record, state)?.clone();
+    record.pending.remove(&known).filter(|pending| pending.expires_at > unix_now)
+}
+
+/// The login that something belongs to.
+pub(super) fn find<'a>(record: &'a AuthRecord, state: &Secret) -> Option<&'a PendingLogin> {
+    record.pending.get(known(record, state)?)
+}
+
+fn known<'a>(record: &'a AuthRecord, state: &Secret) -> Option<&'a String> {
     // All are compared, whichever it is.
-    for known in record.pending.keys() {
-        if is_equal(known, state.expose()) {
-            found = Some(known.clone());
-        }
-    }
-    record.pending.remove(&found?).filter(|pending| pending.expires_at > unix_now)
+    record.pending.keys().fold(None, |found, known| if is_equal(known, state.expose()) { Some(known) } else { found })
 }
 
 /// Keeps a login. Old ones make room, for users who never come back are many.

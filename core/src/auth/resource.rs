@@ -198,7 +198,9 @@ impl ProtectedResource {
         self
     }
 
-    /// Who calls a tool needs these scopes besides those that everybody needs, and those for `tools/call`.
+    /// Who calls a tool needs these scopes besides those that everybody needs, and those for `tools/call`. Clients are told of it
+    /// when they call the tool, and log in again then; what [`scopes_supported`](Self::scopes_supported) names they ask for
+    /// when they log in first.
     #[must_use]
     pub fn scope_for_tool<S: Into<String>>(
         mut self,
@@ -283,7 +285,10 @@ impl ProtectedResource {
     pub(crate) fn check(&self, principal: &Principal, now: Duration) -> Result<(), TokenRejected> {
         let is_ours = |audience: &String| *audience == self.resource || self.audiences.contains(audience);
         if !principal.audience.iter().any(is_ours) {
-            return Err(TokenRejected::invalid("the token is for another resource"));
+            return Err(TokenRejected::invalid(match principal.audience.is_empty() {
+                true => "nobody says for which resource the token is",
+                false => "the token is for another resource",
+            }));
         }
         match principal.expires_at {
             Some(until) if Duration::from_secs(until).saturating_add(self.leeway) <= now => Err(TokenRejected::Expired),

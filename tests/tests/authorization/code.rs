@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::auth::{AuthError, AuthPrompt, AuthStore as _, Redirected};
+use windlass::auth::{AuthError, AuthPrompt, AuthStore as _, MemoryStore, Redirected};
 use windlass::client::CallOptions;
 
 use crate::world::{ISSUER, SERVER, Setup, User, World, code_grant};
@@ -59,11 +59,34 @@ fn a_login_is_finished_by_a_later_connection() {
     assert!(world.calls(agent, "now").is_ok());
     assert_eq!(world.issuers[0].count("authorize"), 1);
     world.close_all();
-    // What was used is used up, also if the code were not.
+    // What was used is used up, also if the code were not; whoever is started again with it goes on with what came of it.
+    let again = world.connect(code_grant().finish(Redirected::from_url(&back)));
+    world.is_ready(again);
+    assert_eq!(world.issuers[0].count("token"), 1);
+    world.close_all();
+    world.store = MemoryStore::new();
     let again = world.connect(code_grant().finish(Redirected::from_url(&back)));
     assert_eq!(world.failure(again), AuthError::UnknownLogin);
     assert_eq!(world.issuers[0].count("token"), 1);
     world.close_all();
+}
+
+#[test]
+fn a_login_that_cannot_be_gone_on_with_is_not_used_up() {
+    let mut world = World::new();
+    world.issuers[0].publish("token_endpoint", "https://tokens.example/token");
+    let mut config = code_grant();
+    config.guard.allowed_hosts.push("tokens.example".into());
+    config.interactive = false;
+    let agent = world.connect(config);
+    let AuthError::LoginNeeded { url } = world.failure(agent) else { panic!() };
+    world.close_all();
+    let back = world.log_in(&url);
+    for _ in 0..2 {
+        let agent = world.connect(code_grant().finish(Redirected::from_url(&back)));
+        assert!(matches!(world.failure(agent), AuthError::UrlRefused(_)));
+        world.close_all();
+    }
 }
 
 #[test]

@@ -77,6 +77,24 @@ fn more_is_asked_for_with_what_was_asked_for_before() {
 }
 
 #[test]
+fn a_client_that_uses_only_what_is_stored_says_what_it_would_need() {
+    let mut world = World::new();
+    world.server.challenge_scope = Some("mcp:basic".into());
+    let agent = world.connect(code_grant());
+    world.is_ready(agent);
+    world.close_all();
+    let mut config = code_grant();
+    config.stored_only = true;
+    let agent = world.connect(config);
+    world.is_ready(agent);
+    world.server.tool_scope = Some("mcp:write".into());
+    let scope = "mcp:write".to_owned();
+    assert_eq!(world.refusal(agent, "now"), AuthError::InsufficientScope { scope });
+    assert_eq!(world.issuers[0].count("authorize"), 1);
+    world.close_all();
+}
+
+#[test]
 fn what_another_client_was_granted_meanwhile_is_used() {
     let mut world = World::new();
     let (one, other) = (world.connect(code_grant()), world.connect(code_grant()));

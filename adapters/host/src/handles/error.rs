@@ -29,6 +29,25 @@ impl Error {
     }
 }
 
+#[cfg(all(feature = "client", feature = "auth"))]
+impl Error {
+    /// Why there is no authorization, if that is what is missing.
+    pub fn authorization(&self) -> Option<&windlass::auth::AuthError> {
+        match self {
+            Self::Call(CallError::Authorization(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The page on which the user has to log in, if that is what is missing: for the first time, or to be allowed more.
+    pub fn login_url(&self) -> Option<&str> {
+        match self.authorization()? {
+            windlass::auth::AuthError::LoginNeeded { url } => Some(url),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

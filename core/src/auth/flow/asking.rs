@@ -16,7 +16,7 @@ use super::super::server_metadata::ServerMetadata;
 use super::super::step::{AuthStep, Fetched};
 use super::super::store::{PendingLogin, Registration};
 use super::super::token::{self, TokenPurpose, TokenRequest};
-use super::{Attempt, Authorization, FlowState, form_headers, is_unwell};
+use super::{Aim, Attempt, Authorization, FlowState, form_headers, is_unwell};
 use crate::codec::http1::Headers;
 use crate::error::AuthError;
 use crate::time::Instant;
@@ -26,7 +26,9 @@ impl Authorization {
     /// Who authorizes is known, and no token that could be refreshed.
     pub(super) fn authorize(&mut self, mut attempt: Attempt, now: Instant) {
         if self.config.stored_only {
-            return self.fail(AuthError::NothingStored, now);
+            let wanted = attempt.wanted.scope.take().filter(|_| self.aim == Aim::More);
+            return self
+                .fail(wanted.map_or(AuthError::NothingStored, |scope| AuthError::InsufficientScope { scope }), now);
         }
         let Some(server) = &attempt.server else { return self.find_resource(attempt, now) };
         let issuer = server.issuer.clone();
@@ -42,7 +44,9 @@ impl Authorization {
             attempt.registration = Some(registration);
             return self.ask(attempt, now);
         }
-        let register = server.registration_endpoint.clone().filter(|_| self.config.client.is_none());
+        // Whoever registers by itself is somebody that nobody vouches for.
+        let vouched = self.config.client.is_some() || matches!(self.config.grant, Grant::ClientCredentials);
+        let register = server.registration_endpoint.clone().filter(|_| !vouched);
         let Some(endpoint) = register else { return self.fail(AuthError::NoClient { issuer }, now) };
         let endpoint = match self.endpoint(&endpoint, &issuer) {
             Ok(endpoint) => endpoint,
@@ -192,6 +196,15 @@ impl Authorization {
     pub(super) fn with_offline_access(&self, scope: Option<String>, server: &ServerMetadata) -> Option<String> {
         let offered = server.offers_scope("offline_access");
         scope.and_then(|scope| token::union(Some(&scope), offered.then_some("offline_access")))
+    }
+
+    /// The user came back, it seems. The login is taken out of what is stored if it can be gone on with: it can be once.
+    pub(super) fn take_login(&mut self, attempt: Attempt, redirected: Redirected, now: Instant) {
+        let pending = self.record().and_then(|record| login::find(record, &redirected.state));
+        if let Some(Err(error)) = pending.map(|pending| self.endpoint(&pending.token_endpoint, &pending.issuer)) {
+            return self.fail(error, now);
+        }
+        self.change(attempt, Change::TakeLogin { redirected: Box::new(redirected), taken: None }, now);
     }
 
     /// The user came back, for the first time with this.

@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::time::Duration;
 
 use super::super::change::{Change, Changing, Source};
+use super::super::login::{self, Redirected};
 use super::super::step::AuthStep;
 use super::super::store::{AuthRecord, StoreError, Stored, Swap, Tokens};
 use super::super::token::{self};
@@ -74,15 +75,14 @@ impl Authorization {
             Aim::Begin => {
                 self.tokens = self.stored_tokens();
                 match self.config.redirected.clone() {
-                    Some(redirected) => {
-                        let change = Change::TakeLogin { redirected: Box::new(redirected), taken: None };
-                        self.change(attempt, change, now);
+                    Some(redirected) if !self.was_finished(&redirected, now) => {
+                        self.take_login(attempt, redirected, now)
                     }
-                    None if self.ends_soon(now) => {
+                    _ if self.ends_soon(now) => {
                         self.aim = Aim::Early;
                         self.renew(attempt, now);
                     }
-                    None => self.state = FlowState::Open,
+                    _ => self.state = FlowState::Open,
                 }
             }
             Aim::Early => self.renew(attempt, now),
@@ -95,6 +95,17 @@ impl Authorization {
                 None => self.find_resource(attempt, now),
             },
         }
+    }
+
+    /// Whether a login was finished by an earlier connection, with tokens that are good: whoever is started twice with the
+    /// same settings goes on with those.
+    fn was_finished(&self, redirected: &Redirected, now: Instant) -> bool {
+        let under_way = self.record().is_some_and(|record| login::find(record, &redirected.state).is_some());
+        let soon = self.unix_seconds(now);
+        let good = |used: &InUse| {
+            used.tokens.refresh_token.is_some() || used.tokens.expires_at.is_none_or(|until| until > soon)
+        };
+        !under_way && self.tokens.as_ref().is_some_and(good)
     }
 
     /// The tokens that are stored, if there are any.

@@ -42,7 +42,8 @@ macro_rules! server_settings {
 
         /// Only those may call, over HTTP, who have a token for it; whose one is, and whether it is good, the verifier says. It
         /// may be a function. It is run on threads of its own, several at a time, and may wait, but not for long. Handlers
-        /// know who asks by [`Context::principal`].
+        /// know who asks by [`Context::principal`]. A principal names the
+        /// resource that its token is for: `Principal::audience`.
         #[cfg(feature = "auth")]
         #[must_use]
         pub fn protect(
