@@ -18,6 +18,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// The longest wait between two questions, whatever the server says.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Letters of a code that are shown. Nobody types more.
+const LONGEST_CODE: usize = 200;
+
 /// A login on another device that is under way.
 pub(super) struct DeviceLogin {
     pub(super) device_code: Secret,
@@ -53,12 +56,17 @@ pub(super) fn read(status: u16, body: &[u8], now: Instant, longest: Duration) ->
     let interval = answer.interval.map_or(INTERVAL, Duration::from_secs);
     Ok(DeviceLogin {
         device_code: answer.device_code,
-        user_code: answer.user_code,
+        user_code: shown(&answer.user_code),
         verification_uri: answer.verification_uri,
         verification_uri_complete: answer.verification_uri_complete,
         interval: interval.clamp(Duration::from_secs(1), LONGEST_INTERVAL),
         until: now + lasts,
     })
+}
+
+/// A code as it may be shown, wherever that is: people type a dozen letters of it.
+fn shown(code: &str) -> String {
+    code.chars().filter(|letter| !letter.is_control()).take(LONGEST_CODE).collect()
 }
 
 /// Whether it goes on after the server said that there is no token.

@@ -31,6 +31,9 @@ impl Authorization {
         }
         let Some(server) = &attempt.server else { return self.find_resource(attempt, now) };
         let issuer = server.issuer.clone();
+        if self.vouched_elsewhere(&issuer) {
+            return self.fail(AuthError::NoClient { issuer }, now);
+        }
         let stored = self.record().and_then(|record| record.issuers.get(&issuer)?.registration.clone());
         let usable = |registration: &Registration| {
             registration::is_usable(registration, &self.config.grant, self.unix_seconds(now))
@@ -55,6 +58,13 @@ impl Authorization {
         self.state = FlowState::Registering(attempt);
     }
 
+    /// Whether what others say of the client is meant for another authorization server, which alone may see it: whoever has it
+    /// can use it there.
+    fn vouched_elsewhere(&self, issuer: &str) -> bool {
+        let known_to = self.config.client.as_ref().and_then(|client| client.issuer.as_ref());
+        matches!(self.config.grant, Grant::JwtBearer { .. }) && known_to.is_some_and(|known_to| known_to != issuer)
+    }
+
     /// The client that the program gave, if it may be shown to this issuer. If the program does not say whom it is known to,
     /// it is to whoever was first shown it.
     pub(super) fn given_client(&self, issuer: &str) -> Option<Registration> {
@@ -74,7 +84,7 @@ impl Authorization {
             endpoint.unwrap_or_default()
         };
         if !(200..300).contains(&answer.status) {
-            let token::TokenFailure { error, description } = token::failure(answer.status, &answer.body);
+            let token::TokenFailure { error, description, .. } = token::failure(answer.status, &answer.body);
             let reason = alloc::format!("the client cannot register, {error}: {description}");
             let error = match is_unwell(answer.status) {
                 true => AuthError::Unavailable { url: url(), reason },
@@ -262,12 +272,24 @@ impl Authorization {
                 return self.fail(AuthError::TokenRefused { error, description }, now);
             }
         };
-        if let Err(error) = self.guarded(&login.verification_uri, None) {
-            return self.fail(error, now);
-        }
-        login.verification_uri_complete.take_if(|url| self.guarded(url, None).is_err());
+        login.verification_uri = match self.page(&login.verification_uri) {
+            Ok(page) => page,
+            Err(error) => return self.fail(error, now),
+        };
+        let complete = login.verification_uri_complete.take();
+        login.verification_uri_complete = complete.and_then(|url| self.page(&url).ok());
         self.steps.push_back(AuthStep::Prompt(login.prompt()));
         self.wait_for_device(attempt, Box::new(login), now);
+    }
+
+    /// A page to show to users, as the server wrote it: what stands behind its `#` the guard does not look at.
+    fn page(&self, url: &str) -> Result<String, AuthError> {
+        let url = url.trim_ascii();
+        let read = self.guarded(url, None)?;
+        match url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            true => Ok(url.to_string()),
+            false => Ok(read.as_str().to_string()),
+        }
     }
 
     pub(super) fn wait_for_device(&mut self, attempt: Attempt, login: Box<DeviceLogin>, now: Instant) {
