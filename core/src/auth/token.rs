@@ -90,6 +90,8 @@ impl TokenRequest {
 
     /// Whether a text repeats something secret of the request. Some say which token it is that they do not know.
     pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
+        /// Bytes of a secret. What is shorter may be a part of any word.
+        const SHORTEST: usize = 12;
         let (one, other) = match &self.purpose {
             TokenPurpose::Code { code, verifier, .. } => (Some(code), Some(verifier)),
             TokenPurpose::Refresh(secret)
@@ -99,7 +101,7 @@ impl TokenRequest {
             TokenPurpose::ClientCredentials => (None, None),
         };
         let secrets = [one, other, self.registration.client_secret.as_ref()].into_iter().flatten();
-        let mut secrets = secrets.map(|secret| secret.expose().as_bytes()).filter(|secret| !secret.is_empty());
+        let mut secrets = secrets.map(|secret| secret.expose().as_bytes()).filter(|secret| secret.len() >= SHORTEST);
         secrets.any(|secret| memchr::memmem::find(text, secret).is_some())
     }
 
@@ -147,13 +149,13 @@ pub(super) struct TokenAnswer {
 /// Some write numbers as texts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Seconds {
+pub(super) enum Seconds {
     Number(f64),
     Text(String),
 }
 
 impl Seconds {
-    fn whole(&self) -> Option<u64> {
+    pub(super) fn whole(&self) -> Option<u64> {
         let seconds = match self {
             Self::Number(seconds) => *seconds,
             Self::Text(text) => text.trim().parse().ok()?,

@@ -213,3 +213,34 @@ fn what_an_authorization_server_repeats_of_a_request_is_not_told() {
     let error = world.refusal(agent, "now");
     assert!(!format!("{error:?} {error}").contains(token.expose()), "{error}");
 }
+
+#[test]
+fn a_page_of_the_servers_own_is_a_page() {
+    let mut world = World::new();
+    world.user = User::Absent;
+    world.server.documents.clear();
+    world.issuers = vec![crate::issuer::Issuer::new("https://mcp.example")];
+    world.issuers[0].publish("authorization_endpoint", "https://mcp.example/authorize\"|calc`x`");
+    let agent = world.connect(code_grant());
+    let error = world.failure(agent);
+    assert!(matches!(error, AuthError::UrlRefused(_)), "{error:?}");
+    assert!(world.agent(agent).prompts.is_empty());
+}
+
+#[test]
+fn numbers_of_a_login_elsewhere_may_be_written_in_any_way() {
+    for number in ["0", "18446744073709551615", "1e300", "-1", "5.0", "\"5\"", "\"x\""] {
+        let mut world = World::new();
+        let answer = format!(
+            "{{\"device_code\":\"d\",\"user_code\":\"u\",\"verification_uri\":\"{ISSUER}/device\",\"interval\":{number}}}"
+        );
+        world.user = User::Absent;
+        world.instead.push_back((format!("POST {ISSUER}/device"), answers(&answer)));
+        let pending = || answers("{\"error\":\"authorization_pending\"}");
+        world.instead.push_back((format!("POST {ISSUER}/token"), pending()));
+        let agent = world.connect(grant(Grant::Device));
+        world.pass(Duration::from_secs(61));
+        assert_eq!(world.agent(agent).prompts.len(), 1, "{number}");
+        assert!(world.asked.iter().any(|asked| asked.ends_with("/token")), "{number}");
+    }
+}

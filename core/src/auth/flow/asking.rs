@@ -8,6 +8,7 @@ use super::super::change::Change;
 use super::super::config::Grant;
 use super::super::device::{self, DeviceLogin};
 use super::super::form::Form;
+use super::super::guard::{has_odd_letters, odd_page};
 use super::super::jws::base64url;
 use super::super::login::{self, Redirected};
 use super::super::origin;
@@ -179,6 +180,9 @@ impl Authorization {
         let token = server.token_endpoint.clone().unwrap_or_default();
         // The page as it was understood: whatever else stood there, behind a `#` or around it, is nothing to show to users.
         let authorization = match self.endpoint(&authorization, &server.issuer) {
+            Ok(page) if has_odd_letters(page.target()) => {
+                return self.fail(AuthError::UrlRefused(odd_page(&authorization).to_string()), now);
+            }
             Ok(page) => page.as_str().to_string(),
             Err(error) => return self.fail(error, now),
         };
@@ -286,10 +290,11 @@ impl Authorization {
     fn page(&self, url: &str) -> Result<String, AuthError> {
         let url = url.trim_ascii();
         let read = self.guarded(url, None)?;
-        match url.bytes().all(|byte| byte.is_ascii_graphic()) {
-            true => Ok(url.to_string()),
-            false => Ok(read.as_str().to_string()),
+        if has_odd_letters(read.target()) {
+            return Err(AuthError::UrlRefused(odd_page(url).to_string()));
         }
+        let plain = url.bytes().all(|byte| byte.is_ascii_graphic()) && !has_odd_letters(url);
+        Ok(if plain { url } else { read.as_str() }.to_string())
     }
 
     pub(super) fn wait_for_device(&mut self, attempt: Attempt, login: Box<DeviceLogin>, now: Instant) {
