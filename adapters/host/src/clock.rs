@@ -54,6 +54,13 @@ impl Clock {
     pub fn unix_time_at_origin(&self) -> Duration {
         self.unix_time_at_origin
     }
+
+    /// What the system's clock says now, since the Unix epoch. It runs while a machine sleeps, which the other does not on
+    /// every platform; and it jumps when it is set.
+    #[cfg(all(feature = "auth", feature = "client"))]
+    pub(crate) fn unix_time() -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
 }
 
 impl Default for Clock {

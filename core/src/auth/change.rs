@@ -55,6 +55,20 @@ pub(super) enum Source {
     Granted,
 }
 
+/// Issuers of which something is kept. Servers have one, and had another before; one that names a new one every time is up to
+/// no good.
+const MOST_ISSUERS: usize = 16;
+
+/// Makes room among those that never gave anything, and whom nobody is asked by.
+fn forget_issuers(record: &mut AuthRecord, but: &str) {
+    while record.issuers.len() > MOST_ISSUERS {
+        let is_idle = |issuer: &String| issuer != but && !record.pending.values().any(|login| login.issuer == *issuer);
+        let idle = record.issuers.iter().find(|(issuer, known)| known.tokens.is_none() && is_idle(issuer));
+        let Some(idle) = idle.map(|(issuer, _)| issuer.clone()) else { return };
+        record.issuers.remove(&idle);
+    }
+}
+
 /// Who changes something, and when.
 pub(super) struct Changing<'a> {
     /// By what others know who has a lease.
@@ -71,6 +85,7 @@ impl Change {
             Self::AddLogin { state, pending, .. } => {
                 let known = record.issuers.entry(pending.issuer.clone()).or_default();
                 known.registration = Some(pending.registration.clone());
+                forget_issuers(record, &pending.issuer);
                 login::keep(record, state.clone(), (**pending).clone(), by.unix_now);
             }
             Self::TakeLogin { redirected, taken } => {

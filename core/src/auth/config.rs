@@ -65,7 +65,9 @@ pub enum Grant {
     Device,
     /// The client itself is who it is for (RFC 6749, 4.4).
     ClientCredentials,
-    /// Somebody else says who it is for, by a signed statement (RFC 7523): a platform, of the workload that runs on it.
+    /// Somebody else says who it is for, by a signed statement (RFC 7523): a platform, of the workload that runs on it. It is
+    /// shown to the authorization server that the MCP server names, which could use it elsewhere: say by
+    /// [`KnownClient::issuer`] which one it is meant for.
     JwtBearer {
         /// The statement.
         assertion: Secret,

@@ -6,7 +6,7 @@ use core::time::Duration;
 use serde::Deserialize;
 
 use super::AuthPrompt;
-use super::token::{self, TokenFailure};
+use super::token::{self, Seconds, TokenFailure};
 use crate::secret::Secret;
 use crate::time::Instant;
 
@@ -17,6 +17,9 @@ const INTERVAL: Duration = Duration::from_secs(5);
 
 /// The longest wait between two questions, whatever the server says.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Letters of a code that are shown. Nobody types more.
+const LONGEST_CODE: usize = 200;
 
 /// A login on another device that is under way.
 pub(super) struct DeviceLogin {
@@ -39,9 +42,9 @@ struct Answer {
     #[serde(default)]
     verification_uri_complete: Option<String>,
     #[serde(default)]
-    expires_in: Option<u64>,
+    expires_in: Option<Seconds>,
     #[serde(default)]
-    interval: Option<u64>,
+    interval: Option<Seconds>,
 }
 
 pub(super) fn read(status: u16, body: &[u8], now: Instant, longest: Duration) -> Result<DeviceLogin, TokenFailure> {
@@ -49,16 +52,22 @@ pub(super) fn read(status: u16, body: &[u8], now: Instant, longest: Duration) ->
         return Err(token::failure(status, body));
     }
     let answer: Answer = serde_json::from_slice(body).map_err(|error| token::not_understood(&error))?;
-    let lasts = answer.expires_in.map_or(longest, Duration::from_secs).min(longest);
-    let interval = answer.interval.map_or(INTERVAL, Duration::from_secs);
+    let duration = |seconds: Option<Seconds>| seconds.and_then(|seconds| seconds.whole()).map(Duration::from_secs);
+    let lasts = duration(answer.expires_in).unwrap_or(longest).min(longest);
+    let interval = duration(answer.interval).unwrap_or(INTERVAL);
     Ok(DeviceLogin {
         device_code: answer.device_code,
-        user_code: answer.user_code,
+        user_code: shown(&answer.user_code),
         verification_uri: answer.verification_uri,
         verification_uri_complete: answer.verification_uri_complete,
         interval: interval.clamp(Duration::from_secs(1), LONGEST_INTERVAL),
         until: now + lasts,
     })
+}
+
+/// A code as it may be shown, wherever that is: people type a dozen letters of it.
+fn shown(code: &str) -> String {
+    code.chars().filter(|letter| !letter.is_control()).take(LONGEST_CODE).collect()
 }
 
 /// Whether it goes on after the server said that there is no token.

@@ -52,7 +52,7 @@ use super::login::Redirected;
 use super::resource_metadata::ResourceMetadata;
 use super::server_metadata::ServerMetadata;
 use super::step::{AuthStep, Fetch, Fetched, Reaction};
-use super::store::{Registration, Stored, Tokens};
+use super::store::{Lease, Registration, Stored, Tokens};
 use super::token::{self, TokenPurpose, TokenRequest};
 use super::{origin, store_key};
 
@@ -70,6 +70,13 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 
 /// How often somebody else's refresh is looked after.
 const LEASE_LOOK: Duration = Duration::from_millis(200);
+
+/// How long anybody's refresh is waited for, whatever its lease says: it may be that of a clock that is wrong, and of a process
+/// that is gone. It is as long as one takes whose every request may take two minutes.
+const LONGEST_LEASE: Duration = Duration::from_secs(5 * 60);
+
+/// How long one request may take as far as leases go. A program that wants to wait for ever holds nobody else up for as long.
+const LONGEST_REQUEST: Duration = Duration::from_secs(60 * 60);
 
 /// How often a record is tried to be changed while others change it, too.
 const CONFLICTS: u32 = 20;
@@ -103,6 +110,8 @@ pub(crate) struct Authorization {
     /// What goes with requests.
     tokens: Option<InUse>,
     nonces: Nonces,
+    /// Whose refresh is waited for, and since when.
+    awaited: Option<(Lease, Instant)>,
     /// No early refresh before this.
     refresh_after: Instant,
     steps: VecDeque<AuthStep>,
@@ -185,6 +194,7 @@ impl Authorization {
             stored: None,
             tokens: None,
             nonces: Nonces::default(),
+            awaited: None,
             refresh_after: Instant::ZERO,
             steps: VecDeque::new(),
         }
@@ -200,6 +210,11 @@ impl Authorization {
         self.deadline
     }
 
+    /// What the wall clock says, since 1970. It may have been set, and time goes on while a machine sleeps.
+    pub(crate) fn set_unix_time(&mut self, unix_time: Duration, now: Instant) {
+        self.unix_origin = unix_time.saturating_sub(now.since(Instant::ZERO));
+    }
+
     /// Whether nothing is waited for.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(self.state, FlowState::Open | FlowState::Unread) && self.steps.is_empty()
@@ -208,7 +223,7 @@ impl Authorization {
     /// How long it may take until it is settled, with a user who is slow.
     pub(crate) fn longest_login(&self) -> Duration {
         // The requests before and behind the login have their time, too.
-        self.config.login_timeout + self.config.request_timeout * 8
+        self.config.login_timeout.saturating_add(self.config.request_timeout.saturating_mul(8))
     }
 
     /// Whether requests to the MCP server may go out now. Asking is what begins a look at the store, and a refresh.
@@ -496,7 +511,7 @@ impl Authorization {
     }
 
     fn unix_millis(&self, now: Instant) -> u64 {
-        let since = self.unix_origin + now.since(Instant::ZERO);
+        let since = self.unix_origin.saturating_add(now.since(Instant::ZERO));
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 

@@ -112,8 +112,7 @@ impl GuardPolicy {
     pub fn check(&self, url: &str, host: Option<&str>) -> Result<Url, UrlRefused> {
         let refuse = |reason| UrlRefused { url: shown(url), reason };
         let parsed = Url::parse(url).map_err(|error| refuse(RefusalReason::Invalid(error)))?;
-        // RFC 3986 allows none of these; whatever the URL is handed to may take them for more than characters.
-        if parsed.target().contains(['"', '<', '>', '\\', '^', '`', '{', '|', '}']) {
+        if has_odd_letters(parsed.target()) {
             return Err(refuse(RefusalReason::Invalid(UrlError::Path)));
         }
         if !parsed.is_secure() && !self.allow_http {
@@ -132,6 +131,17 @@ impl GuardPolicy {
         }
         Ok(parsed)
     }
+}
+
+/// Whether a text has letters that RFC 3986 allows in no URL; whatever it is handed to may take them for more than letters.
+pub(super) fn has_odd_letters(text: &str) -> bool {
+    text.contains(['"', '<', '>', '\\', '^', '`', '{', '|', '}'])
+}
+
+/// A page that a server named, on its own host, and that is not shown to anybody.
+#[cfg(feature = "client")]
+pub(super) fn odd_page(url: &str) -> UrlRefused {
+    UrlRefused { url: shown(url), reason: RefusalReason::Invalid(UrlError::Path) }
 }
 
 /// Whether a host is a public address, or a name that may have one.

@@ -1,6 +1,6 @@
 //! How a client becomes known to an authorization server.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{AuthConfig, Grant};
 use super::server_metadata::ServerMetadata;
 use super::store::Registration;
+use super::token;
 use crate::secret::Secret;
 use crate::url::Url;
 
@@ -156,7 +157,7 @@ struct Answer {
 }
 
 pub(super) fn read(body: &[u8], grant: &Grant) -> Result<Registration, String> {
-    let answer: Answer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let answer: Answer = serde_json::from_slice(body).map_err(|error| token::misread(&error))?;
     let redirect_uris = match grant {
         Grant::Code { redirect_uri } => Vec::from([redirect_uri.clone()]),
         _ => Vec::new(),

@@ -88,6 +88,23 @@ impl TokenRequest {
         matches!(self.purpose, TokenPurpose::Device(_))
     }
 
+    /// Whether a text repeats something secret of the request. Some say which token it is that they do not know.
+    pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
+        /// Bytes of a secret. What is shorter may be a part of any word.
+        const SHORTEST: usize = 12;
+        let (one, other) = match &self.purpose {
+            TokenPurpose::Code { code, verifier, .. } => (Some(code), Some(verifier)),
+            TokenPurpose::Refresh(secret)
+            | TokenPurpose::JwtBearer(secret)
+            | TokenPurpose::Exchange { id_token: secret, .. } => (Some(secret), None),
+            TokenPurpose::Device(login) => (Some(&login.device_code), None),
+            TokenPurpose::ClientCredentials => (None, None),
+        };
+        let secrets = [one, other, self.registration.client_secret.as_ref()].into_iter().flatten();
+        let mut secrets = secrets.map(|secret| secret.expose().as_bytes()).filter(|secret| secret.len() >= SHORTEST);
+        secrets.any(|secret| memchr::memmem::find(text, secret).is_some())
+    }
+
     /// What it says, but for who asks.
     pub(super) fn form(&self) -> Form {
         let grant = |name: &str| Form::new().add("grant_type", name);
@@ -132,13 +149,13 @@ pub(super) struct TokenAnswer {
 /// Some write numbers as texts.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Seconds {
+pub(super) enum Seconds {
     Number(f64),
     Text(String),
 }
 
 impl Seconds {
-    fn whole(&self) -> Option<u64> {
+    pub(super) fn whole(&self) -> Option<u64> {
         let seconds = match self {
             Self::Number(seconds) => *seconds,
             Self::Text(text) => text.trim().parse().ok()?,
@@ -153,6 +170,9 @@ impl Seconds {
 pub(super) struct TokenFailure {
     pub(super) error: String,
     pub(super) description: String,
+    /// Whether it is said as OAuth has it. What is not may be somebody else's who is in the way: a proxy, or a page where one
+    /// logs in to a network.
+    pub(super) is_said: bool,
 }
 
 /// What was asked for, beside what the answer says.
@@ -167,35 +187,68 @@ pub(super) struct AskedFor<'a> {
 
 /// Reads an answer.
 pub(super) fn read(status: u16, body: &[u8]) -> Result<TokenAnswer, TokenFailure> {
-    if (200..300).contains(&status) {
-        return serde_json::from_slice(body).map_err(|error| not_understood(&error));
+    if !(200..300).contains(&status) {
+        return Err(failure(status, body));
     }
-    Err(failure(status, body))
+    let answer: TokenAnswer = match serde_json::from_slice(body) {
+        Ok(answer) => answer,
+        // Some say with the status of a success that there is none.
+        Err(error) => return Err(said(body).unwrap_or_else(|| not_understood(&error))),
+    };
+    let token = answer.access_token.expose();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let description = "the token is none that could be shown to a server".into();
+        return Err(TokenFailure { description, ..unreadable() });
+    }
+    Ok(answer)
 }
 
 /// An answer that is a success, and cannot be read. It may hold a token, so nothing of it is shown.
 pub(super) fn not_understood(error: &serde_json::Error) -> TokenFailure {
-    TokenFailure { error: "the answer is not understood".into(), description: error.to_string() }
+    TokenFailure { description: misread(error), ..unreadable() }
+}
+
+fn unreadable() -> TokenFailure {
+    TokenFailure { error: "the answer is not understood".into(), ..TokenFailure::default() }
+}
+
+/// What is wrong with JSON that may hold secrets, without a word of it. The names of members are ours.
+pub(super) fn misread(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if text.starts_with("missing field") {
+        return text;
+    }
+    let what = match error.classify() {
+        serde_json::error::Category::Eof => "it ends too early",
+        serde_json::error::Category::Data => "something in it is of another type",
+        _ => "it is no JSON",
+    };
+    format!("{what}, at line {} column {}", error.line(), error.column())
 }
 
 /// Reads an answer that is no success.
 pub(super) fn failure(status: u16, body: &[u8]) -> TokenFailure {
+    said(body).unwrap_or_else(|| TokenFailure {
+        error: format!("HTTP status {status}"),
+        description: excerpt(&String::from_utf8_lossy(body)).into(),
+        is_said: false,
+    })
+}
+
+/// What an answer says of why there is none, if it says it as OAuth has it.
+fn said(body: &[u8]) -> Option<TokenFailure> {
     #[derive(Deserialize)]
     struct Failure {
         error: String,
         #[serde(default)]
         error_description: Option<String>,
     }
-    match serde_json::from_slice::<Failure>(body) {
-        Ok(failure) => TokenFailure {
-            error: excerpt(&failure.error).into(),
-            description: excerpt(failure.error_description.as_deref().unwrap_or_default()).into(),
-        },
-        Err(_) => TokenFailure {
-            error: format!("HTTP status {status}"),
-            description: excerpt(&String::from_utf8_lossy(body)).into(),
-        },
-    }
+    let failure: Failure = serde_json::from_slice(body).ok()?;
+    Some(TokenFailure {
+        error: excerpt(&failure.error).into(),
+        description: excerpt(failure.error_description.as_deref().unwrap_or_default()).into(),
+        is_said: true,
+    })
 }
 
 impl TokenAnswer {

@@ -13,6 +13,7 @@ mod code;
 mod discovery;
 mod faults;
 mod grants;
+mod hostile;
 mod refreshing;
 mod registering;
 mod scopes;

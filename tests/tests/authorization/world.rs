@@ -174,6 +174,8 @@ pub(crate) struct Setup {
     pub(crate) client: ClientConfig,
     pub(crate) http: HttpClientConfig,
     pub(crate) seed: u64,
+    /// Seconds by which its clock is behind.
+    pub(crate) behind: u64,
 }
 
 pub(crate) fn code_grant() -> AuthConfig {
@@ -194,11 +196,16 @@ impl Setup {
         client.negotiation = Negotiation::default();
         let mut http = HttpClientConfig::new(SERVER).unwrap();
         http.listen = false;
-        Self { auth, client, http, seed: 1 }
+        Self { auth, client, http, seed: 1, behind: 0 }
     }
 
     pub(crate) fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    pub(crate) fn behind(mut self, seconds: u64) -> Self {
+        self.behind = seconds;
         self
     }
 }
@@ -237,7 +244,8 @@ impl World {
 
     /// Starts a client. Returns its number.
     pub(crate) fn start(&mut self, setup: Setup) -> usize {
-        let http = setup.http.authorization(setup.auth, Seed::from_number(setup.seed), Duration::from_secs(EPOCH));
+        let unix_time = Duration::from_secs(EPOCH - setup.behind);
+        let http = setup.http.authorization(setup.auth, Seed::from_number(setup.seed), unix_time);
         let client = HttpClient::new(setup.client, http, self.now).delegating();
         self.agents.push(Some(Agent {
             client,
@@ -489,6 +497,8 @@ impl World {
             }
             Work::Stored { reply, outcome } => {
                 let now = self.now;
+                let unix_time = Duration::from_secs(EPOCH) + now.since(Instant::ZERO);
+                self.agent(number).client.set_unix_time(unix_time, now);
                 self.agent(number).client.stored(reply, outcome, now);
             }
             Work::User(prompt) => self.prompted(number, &prompt),

@@ -1,23 +1,28 @@
 //! Where a browser on this machine is sent back to.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use windlass::auth::Redirected;
 
 #[cfg(unix)]
 use crate::Login;
-use crate::wait::Lock;
 
 /// How long a browser may take to say what it wants. Some open connections that they never use.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 
 /// Connections at a time. A browser has six to one host.
 const CONNECTIONS: usize = 16;
+
+/// How many who came back are kept until somebody asks for them. Any page can send a browser here, as often as it likes.
+const ARRIVALS: usize = 32;
+
+/// How long nobody is let in when the system has no place for another connection.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Bytes of a request's head: codes and states are long at some servers, and cookies come along.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -43,8 +48,42 @@ const HEAD_BYTES: usize = 32 * 1024;
 #[derive(Debug)]
 pub struct LoopbackRedirect {
     port: u16,
-    arrivals: Lock<Receiver<Redirected>>,
+    arrivals: Arc<Arrivals>,
     listener: TcpListener,
+}
+
+/// Those who came back, and whom nobody has asked for yet. Each is for one login, and all logins look here.
+#[derive(Debug, Default)]
+struct Arrivals {
+    waiting: Mutex<VecDeque<Redirected>>,
+    came: Condvar,
+}
+
+impl Arrivals {
+    fn add(&self, redirected: Redirected) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() == ARRIVALS {
+            waiting.pop_front();
+        }
+        waiting.push_back(redirected);
+        self.came.notify_all();
+    }
+
+    /// The first that is wanted, and leaves the others to others.
+    fn take(&self, at_most: Duration, is_wanted: impl Fn(&Redirected) -> bool) -> Option<Redirected> {
+        let began = Instant::now();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(at) = waiting.iter().position(&is_wanted) {
+                return waiting.remove(at);
+            }
+            let left = at_most.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            waiting = self.came.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
 }
 
 /// The path of the page.
@@ -59,10 +98,10 @@ impl LoopbackRedirect {
     pub fn bind() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        let (found, arrivals) = channel();
-        let accepting = listener.try_clone()?;
+        let arrivals = Arc::<Arrivals>::default();
+        let (accepting, found) = (listener.try_clone()?, arrivals.clone());
         std::thread::Builder::new().name("windlass-redirect".into()).spawn(move || accept(&accepting, &found))?;
-        Ok(Self { port, arrivals: Lock::new(arrivals), listener })
+        Ok(Self { port, arrivals, listener })
     }
 
     /// Where users are to be sent back to.
@@ -74,28 +113,25 @@ impl LoopbackRedirect {
     /// up.
     #[cfg(unix)]
     pub fn finish(self: &Arc<Self>, login: Login, at_most: Duration) {
-        let (back, until) = (self.clone(), Instant::now() + at_most);
+        let back = self.clone();
         // Without a thread the login is dropped, and so given up.
         let _ = std::thread::Builder::new().name("windlass-login".into()).spawn(move || {
-            while let Ok(redirected) = back.wait(until.saturating_duration_since(Instant::now())) {
-                // Any page can send a browser here; only who knows the state comes from this login.
-                if login.is_answered_by(&redirected) {
-                    return login.finish(redirected);
-                }
+            // Any page can send a browser here; only who knows the state comes from this login.
+            let redirected = back.arrivals.take(at_most, |redirected| login.is_answered_by(redirected));
+            if let Some(redirected) = redirected {
+                login.finish(redirected);
             }
         });
     }
 
-    /// Waits for the user to come back.
+    /// Waits for the user to come back, from whichever login.
     ///
     /// # Errors
     ///
     /// When nobody comes in time.
     pub fn wait(&self, at_most: Duration) -> io::Result<Redirected> {
-        self.arrivals.lock().recv_timeout(at_most).map_err(|error| match error {
-            RecvTimeoutError::Timeout => io::Error::new(io::ErrorKind::TimedOut, "nobody logged in in time"),
-            RecvTimeoutError::Disconnected => io::Error::other("nobody listens for the user to come back"),
-        })
+        let came = self.arrivals.take(at_most, |_| true);
+        came.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "nobody logged in in time"))
     }
 }
 
@@ -107,10 +143,19 @@ impl Drop for LoopbackRedirect {
     }
 }
 
-fn accept(listener: &TcpListener, found: &Sender<Redirected>) {
+fn accept(listener: &TcpListener, found: &Arc<Arrivals>) {
     let open = Arc::new(AtomicUsize::new(0));
-    // When the handle is gone, the listener does not wait any more.
-    while let Ok((stream, _)) = listener.accept() {
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            // When the handle is gone, the listener does not wait any more.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            // The system has no place for one more, or that one is gone already.
+            Err(_) => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+        };
         if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
@@ -127,7 +172,7 @@ fn accept(listener: &TcpListener, found: &Sender<Redirected>) {
 }
 
 /// Answers one request.
-fn serve(mut stream: TcpStream, found: &Sender<Redirected>) -> io::Result<()> {
+fn serve(mut stream: TcpStream, found: &Arrivals) -> io::Result<()> {
     let until = Instant::now() + REQUEST_TIME;
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -156,9 +201,9 @@ fn serve(mut stream: TcpStream, found: &Sender<Redirected>) -> io::Result<()> {
         // What somebody else wrote is not shown: it may be a page.
         Err(_) => "The login was refused. You can close this window; the program says more.",
     };
-    answer(&mut stream, "200 OK", told)?;
-    let _ = found.send(redirected);
-    Ok(())
+    // Whether or not the browser stays to read it.
+    found.add(redirected);
+    answer(&mut stream, "200 OK", told)
 }
 
 fn answer(stream: &mut TcpStream, status: &str, text: &str) -> io::Result<()> {
@@ -195,6 +240,34 @@ mod tests {
         assert!(!refused.contains("script"), "{refused}");
         assert!(other.wait(Duration::from_secs(10)).unwrap().outcome.is_err());
         assert!(one.wait(Duration::ZERO).is_err());
+    }
+
+    #[test]
+    fn each_of_several_logins_gets_what_is_its_own() {
+        let back = Arc::new(LoopbackRedirect::bind().unwrap());
+        let (told, heard) = std::sync::mpsc::channel();
+        let threads: Vec<_> = ["one", "other"]
+            .into_iter()
+            .map(|state| {
+                let (back, told) = (back.clone(), told.clone());
+                std::thread::spawn(move || {
+                    let is_ours = |redirected: &Redirected| redirected.state.expose() == state;
+                    told.send(back.arrivals.take(Duration::from_secs(20), is_ours).map(|_| state)).unwrap();
+                })
+            })
+            .collect();
+        for state in ["nobody", "other", "one"] {
+            get(&back, &format!("/callback?code=c&state={state}"));
+            if state != "nobody" {
+                assert_eq!(heard.recv_timeout(Duration::from_secs(10)), Ok(Some(state)));
+            }
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        // What nobody asks for does not pile up.
+        for _ in 0..ARRIVALS + 5 {
+            get(&back, "/callback?code=c&state=nobody");
+        }
+        assert_eq!(back.arrivals.waiting.lock().unwrap().len(), ARRIVALS);
     }
 
     #[test]

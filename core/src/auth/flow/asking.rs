@@ -7,6 +7,7 @@ use super::super::change::Change;
 use super::super::config::Grant;
 use super::super::device::{self, DeviceLogin};
 use super::super::form::Form;
+use super::super::guard::{has_odd_letters, odd_page};
 use super::super::jws::base64url;
 use super::super::login::{self, Redirected};
 use super::super::origin;
@@ -32,6 +33,9 @@ impl Authorization {
         }
         let Some(server) = &attempt.server else { return self.find_resource(attempt, now) };
         let issuer = server.issuer.clone();
+        if self.vouched_elsewhere(&issuer) {
+            return self.fail(AuthError::NoClient { issuer }, now);
+        }
         let stored = self.record().and_then(|record| record.issuers.get(&issuer)?.registration.clone());
         let usable = |registration: &Registration| {
             registration::is_usable(registration, &self.config.grant, self.unix_seconds(now))
@@ -58,6 +62,13 @@ impl Authorization {
         self.state = FlowState::Registering(attempt);
     }
 
+    /// Whether what others say of the client is meant for another authorization server, which alone may see it: whoever has it
+    /// can use it there.
+    fn vouched_elsewhere(&self, issuer: &str) -> bool {
+        let known_to = self.config.client.as_ref().and_then(|client| client.issuer.as_ref());
+        matches!(self.config.grant, Grant::JwtBearer { .. }) && known_to.is_some_and(|known_to| known_to != issuer)
+    }
+
     /// The client that the program gave, if it may be shown to this issuer. If the program does not say whom it is known to,
     /// it is to whoever was first shown it.
     pub(super) fn given_client(&self, issuer: &str) -> Option<Registration> {
@@ -77,7 +88,7 @@ impl Authorization {
             endpoint.unwrap_or_default()
         };
         if !(200..300).contains(&answer.status) {
-            let token::TokenFailure { error, description } = token::failure(answer.status, &answer.body);
+            let token::TokenFailure { error, description, .. } = token::failure(answer.status, &answer.body);
             let reason = alloc::format!("the client cannot register, {error}: {description}");
             let error = match is_unwell(answer.status) {
                 true => AuthError::Unavailable { url: url(), reason },
@@ -167,6 +178,9 @@ impl Authorization {
         let token = server.token_endpoint.clone().unwrap_or_default();
         // The page as it was understood: whatever else stood there, behind a `#` or around it, is nothing to show to users.
         let authorization = match self.endpoint(&authorization, &server.issuer) {
+            Ok(page) if has_odd_letters(page.target()) => {
+                return self.fail(AuthError::UrlRefused(odd_page(&authorization).to_string()), now);
+            }
             Ok(page) => page.as_str().to_string(),
             Err(error) => return self.fail(error, now),
         };
@@ -269,12 +283,25 @@ impl Authorization {
                 return self.fail(AuthError::TokenRefused { error, description }, now);
             }
         };
-        if let Err(error) = self.guarded(&login.verification_uri, None) {
-            return self.fail(error, now);
-        }
-        login.verification_uri_complete.take_if(|url| self.guarded(url, None).is_err());
+        login.verification_uri = match self.page(&login.verification_uri) {
+            Ok(page) => page,
+            Err(error) => return self.fail(error, now),
+        };
+        let complete = login.verification_uri_complete.take();
+        login.verification_uri_complete = complete.and_then(|url| self.page(&url).ok());
         self.steps.push_back(AuthStep::Prompt(login.prompt()));
         self.wait_for_device(attempt, Box::new(login), now);
+    }
+
+    /// A page to show to users, as the server wrote it: what stands behind its `#` the guard does not look at.
+    fn page(&self, url: &str) -> Result<String, AuthError> {
+        let url = url.trim_ascii();
+        let read = self.guarded(url, None)?;
+        if has_odd_letters(read.target()) {
+            return Err(AuthError::UrlRefused(odd_page(url).to_string()));
+        }
+        let plain = url.bytes().all(|byte| byte.is_ascii_graphic()) && !has_odd_letters(url);
+        Ok(if plain { url } else { read.as_str() }.to_string())
     }
 
     pub(super) fn wait_for_device(&mut self, attempt: Attempt, login: Box<DeviceLogin>, now: Instant) {

@@ -4,7 +4,7 @@ use super::super::change::{Change, Source};
 use super::super::registration;
 use super::super::store::Tokens;
 use super::super::token::{TokenPurpose, TokenRequest};
-use super::{Aim, Attempt, Authorization, FlowState, InUse, LEASE_LOOK};
+use super::{Aim, Attempt, Authorization, FlowState, InUse, LEASE_LOOK, LONGEST_LEASE};
 use crate::time::Instant;
 
 impl Authorization {
@@ -34,13 +34,24 @@ impl Authorization {
             (Some(issuer), None) if !anew && self.refreshable(issuer).is_some() => {}
             _ => return self.not_renewed(attempt, now),
         }
-        let lease = self.record().and_then(|record| record.lease.as_ref());
-        if lease.is_some_and(|lease| lease.owner != self.owner && lease.until > self.unix_millis(now)) {
+        if self.is_leased_to_others(now) {
             self.state = FlowState::AwaitingOther(attempt);
             self.deadline = Some(now + LEASE_LOOK);
             return;
         }
         self.change(attempt, Change::TakeLease { until: 0 }, now);
+    }
+
+    /// Whether somebody else refreshes the token, and not for longer than that can take.
+    fn is_leased_to_others(&mut self, now: Instant) -> bool {
+        let lease = self.record().and_then(|record| record.lease.clone());
+        let lease = lease.filter(|lease| lease.owner != self.owner && lease.until > self.unix_millis(now));
+        let since = match (&lease, &self.awaited) {
+            (Some(lease), Some((awaited, since))) if lease == awaited => *since,
+            _ => now,
+        };
+        self.awaited = lease.map(|lease| (lease, since));
+        self.awaited.is_some() && now.since(since) < self.lease_time().max(LONGEST_LEASE)
     }
 
     /// Tokens of an issuer that can be refreshed: those that are stored, unless newer ones could not be.

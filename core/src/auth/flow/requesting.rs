@@ -103,7 +103,15 @@ impl Authorization {
                 let change = Change::PutTokens { issuer, registration, tokens, source };
                 return self.change(attempt, change, now);
             }
-            Err(failure) => failure,
+            Err(mut failure) => {
+                if request.is_repeated_in(&answer.body) {
+                    failure.description = "what it says repeats what is secret".into();
+                }
+                if request.is_repeated_in(failure.error.as_bytes()) {
+                    failure.error = alloc::format!("HTTP status {}", answer.status);
+                }
+                failure
+            }
         };
         if failure.error == "use_dpop_nonce" && !nonce_given && answer.headers.contains("dpop-nonce") {
             return self.request_token(attempt, request, true, now);
@@ -132,9 +140,14 @@ impl Authorization {
                 self.change(attempt, Change::DropClient { issuer, client_id, error: None }, now);
             }
             // Whatever is wrong with it, it will be the next time.
-            TokenPurpose::Refresh(refused) if answer.status >= 400 => {
+            TokenPurpose::Refresh(refused) if failure.is_said || matches!(answer.status, 400 | 401) => {
                 self.tokens = None;
                 self.change(attempt, Change::DropTokens { issuer: request.issuer, refused }, now);
+            }
+            // Somebody else is in the way, and the token may be good.
+            TokenPurpose::Refresh(_) if answer.status >= 400 => {
+                let reason = alloc::format!("HTTP status {}, and no word of the token", answer.status);
+                self.fail(AuthError::Unavailable { url: request.endpoint.to_string(), reason }, now);
             }
             _ => {
                 let (error, description) = (failure.error, failure.description);

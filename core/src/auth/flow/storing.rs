@@ -10,7 +10,9 @@ use super::super::step::AuthStep;
 use super::super::store::{AuthRecord, StoreError, Stored, Swap, Tokens};
 use super::super::token::{self};
 use super::super::{AuthPrompt, StoreOperation, StoreOutcome};
-use super::{Aim, Attempt, Authorization, BODY_TIME, CONFLICTS, FlowState, InUse, REFRESH_PAUSE, STORE_TIME};
+use super::{
+    Aim, Attempt, Authorization, BODY_TIME, CONFLICTS, FlowState, InUse, LONGEST_REQUEST, REFRESH_PAUSE, STORE_TIME,
+};
 use crate::error::AuthError;
 use crate::time::Instant;
 
@@ -200,6 +202,6 @@ impl Authorization {
     /// How long nobody else refreshes a token that we have begun to refresh: as long as it may take to hear that it is ours,
     /// to ask for another one, twice if it takes a nonce, and to store that. Whoever began earlier would use it twice.
     pub(super) fn lease_time(&self) -> Duration {
-        (STORE_TIME + self.config.request_timeout + BODY_TIME) * 2
+        (STORE_TIME + self.config.request_timeout.min(LONGEST_REQUEST) + BODY_TIME) * 2
     }
 }

@@ -74,6 +74,14 @@ impl<T> AnyClient<T> {
         }
     }
 
+    /// What the wall clock says, since 1970; see [`HttpClient::set_unix_time`].
+    #[cfg(feature = "auth")]
+    pub fn set_unix_time(&mut self, unix_time: core::time::Duration, now: Instant) {
+        if let Self::Http(client) = self {
+            client.set_unix_time(unix_time, now);
+        }
+    }
+
     /// What came of a [`ClientEvent::Store`]; see [`HttpClient::stored`].
     #[cfg(feature = "auth")]
     pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {

@@ -404,7 +404,10 @@ impl ClientCore {
         let core = self.clone();
         let look = move || {
             let outcome = operation.perform(&mut store);
-            core.change(|machine, now| machine.stored(reply, outcome, now));
+            core.change(|machine, now| {
+                machine.set_unix_time(Clock::unix_time(), now);
+                machine.stored(reply, outcome, now);
+            });
         };
         // Without a thread, whoever drives the connection waits.
         if let Err(look) = crate::net::in_background(Box::new(look)) {

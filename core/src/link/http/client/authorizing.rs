@@ -168,6 +168,13 @@ impl<T> Exchanges<T> {
         }
     }
 
+    /// What the wall clock says.
+    pub(super) fn set_unix_time(&mut self, unix_time: Duration, now: Instant) {
+        if let Some(flow) = &mut self.authorizing.flow {
+            flow.set_unix_time(unix_time, now);
+        }
+    }
+
     /// The store has answered.
     pub(super) fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
         self.now = now;

@@ -135,6 +135,13 @@ impl<T> HttpClient<T> {
         self.exchanges.answer_challenge(reply, headers, now)
     }
 
+    /// What the wall clock says, since 1970. It is to be told before [`stored`](Self::stored): what is stored is shared with
+    /// others by that clock, and it may have been set since the client began, or have gone on while the machine slept.
+    #[cfg(feature = "auth")]
+    pub fn set_unix_time(&mut self, unix_time: core::time::Duration, now: Instant) {
+        self.exchanges.set_unix_time(unix_time, now);
+    }
+
     /// What came of a [`ClientEvent::Store`].
     #[cfg(feature = "auth")]
     pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {

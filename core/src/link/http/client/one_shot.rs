@@ -71,6 +71,12 @@ impl<T> HttpOneShot<T> {
         self.client.answer_challenge(reply, headers, now)
     }
 
+    /// What the wall clock says, since 1970; see [`HttpClient::set_unix_time`].
+    #[cfg(feature = "auth")]
+    pub fn set_unix_time(&mut self, unix_time: core::time::Duration, now: Instant) {
+        self.client.set_unix_time(unix_time, now);
+    }
+
     /// What came of a [`ClientEvent::Store`].
     #[cfg(feature = "auth")]
     pub fn stored(&mut self, reply: StoreReply, outcome: Result<StoreOutcome, StoreError>, now: Instant) {
