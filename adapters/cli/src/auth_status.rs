@@ -6,7 +6,8 @@ use windlass::link::http::redacted;
 use windlass_host::auth::FileStore;
 
 use crate::failure::{Failure, FailureKind};
-use crate::invocation::Forgotten;
+use crate::hint::LoginHint;
+use crate::invocation::{Forgotten, HttpOptions};
 use crate::login::scopes;
 use crate::output::{print, print_json};
 use crate::table::first_line;
@@ -78,9 +79,9 @@ pub(crate) fn status(url: Option<&str>, json: bool) -> Result<(), Failure> {
         return Ok(());
     };
     let account = account(&mut store, &stored::key(url)?, now).map_err(stored::unusable)?;
-    let shown = redacted(url);
     let missing = |what: &str| {
-        let advice = format!("{shown}: {what}; log in with `windlass login {shown}`");
+        let hint = LoginHint::new(url, &HttpOptions::default(), Vec::new());
+        let advice = format!("{}: {what}; log in with `{}`", hint.url, hint.command());
         Err(Failure::new(FailureKind::Authorization, advice))
     };
     let Some(account) = account else { return missing("nothing is stored") };

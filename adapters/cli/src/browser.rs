@@ -6,22 +6,27 @@ use windlass::link::http::Url;
 
 use crate::address::is_on_this_machine;
 
-/// Has the system open a page. Says whether it was asked to: what becomes of it is not known.
+/// Has the system open a page, or says why not. What becomes of it is not known.
 ///
 /// The address comes from a server. It is one argument of a program, and no shell sees it; and it is a page of the web that
 /// is encrypted, or one of this machine, so that no other program than a browser is opened for it.
-pub(crate) fn open(address: &str) -> bool {
-    if !may_be_opened(address) || !has_screen() {
-        return false;
+pub(crate) fn open(address: &str) -> Result<(), String> {
+    if !may_be_opened(address) {
+        return Err("the page is neither one with https nor one of this machine".into());
+    }
+    if !has_screen() {
+        return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".into());
     }
     let mut command = opener(address);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C is for us, and not for a browser that we happened to start.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let Ok(mut child) = command.spawn() else { return false };
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command.spawn().map_err(|error| format!("{program} cannot be started: {error}"))?;
     // It is of no interest how it ends, but that somebody has to ask.
-    std::thread::Builder::new().name("browser".into()).spawn(move || child.wait()).is_ok()
+    let _ = std::thread::Builder::new().name("browser".into()).spawn(move || child.wait());
+    Ok(())
 }
 
 fn opener(address: &str) -> Command {

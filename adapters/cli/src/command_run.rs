@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use windlass::client::{ClientConfig, Peer};
-use windlass::link::http::redacted;
 use windlass::model::CallToolResult;
 use windlass_host::{Command, ConnectError, Connector, Login};
 
 use crate::failure::{Failure, FailureKind};
+use crate::hint::LoginHint;
 use crate::invocation::{Options, Request, Runtime, ServerCommand, ServerPlace};
 use crate::listing::{Introduction, Listing, introduction};
 use crate::login::LoginRun;
@@ -90,7 +90,7 @@ impl CommandRun {
     /// There is no connection, which is an error unless it is known now where to log in and that was all.
     pub(crate) fn not_connected(&self, error: ConnectError) -> Result<(), Failure> {
         match &self.login {
-            Some(login) if login.has_printed(error.login_url(), self.options.json) => Ok(()),
+            Some(login) if login.has_printed(error.login_url(), &self.options) => Ok(()),
             _ => Err(error.into()),
         }
     }
@@ -115,7 +115,10 @@ impl CommandRun {
         }
         self.watch.judge(outcome).map_err(|failure| match &self.server {
             ServerPlace::Command(_) => failure,
-            ServerPlace::Url(url) => failure.at(&redacted(url), self.login.is_some()),
+            ServerPlace::Url(url) => {
+                let hint = LoginHint::new(url, &self.options.http, stored::granted(url));
+                failure.at(&hint, self.login.is_some())
+            }
         })
     }
 

@@ -9,6 +9,7 @@ use windlass::auth::AuthError;
 use windlass::{CallError, CloseReason, HttpFailure, Json, NegotiationError, SendError};
 use windlass_host::{ConnectError, Error, ServeError};
 
+use crate::hint::LoginHint;
 use crate::screen::indented;
 use crate::table::cut;
 use crate::{interrupt, output};
@@ -159,16 +160,28 @@ impl Failure {
     }
 
     /// Says where it happened and what to do about it, for a server that has a URL.
-    pub(crate) fn at(mut self, url: &str, logging_in: bool) -> Self {
-        let log_in = format!(
-            "log in with `windlass login {url}`, or give credentials with --header 'Authorization: Bearer …' or \
-             --header-from VARIABLE"
-        );
-        let advised = self.authorization.as_ref().map(|error| authorization_advice(error, url, logging_in));
+    pub(crate) fn at(mut self, hint: &LoginHint, logging_in: bool) -> Self {
+        let url = &hint.url;
+        if let (Some(AuthError::InsufficientScope { scope }), false) = (self.authorization.as_deref(), logging_in) {
+            self.message = match scope.as_str() {
+                "" => "what is stored does not allow this, and the server does not say what it needs".into(),
+                scope => format!("what is stored does not allow this: it needs `{scope}`"),
+            };
+        }
+        let advised = self.authorization.as_ref().map(|error| authorization_advice(error, hint, logging_in));
         let advice = match (self.kind, self.status) {
             (FailureKind::Usage | FailureKind::Tool | FailureKind::Interrupted(_), _) => return self,
             _ if advised.is_some() => advised.as_deref().unwrap_or_default(),
-            (_, Some(401)) => &log_in,
+            (_, Some(401)) => {
+                // Servers say a lot about it, which is of no use to most users, so it comes last.
+                self.message = format!(
+                    "{url}: the server wants a login: log in with `{}`, or give credentials with --header \
+                     'Authorization: Bearer …' or --header-from VARIABLE\n{}",
+                    hint.command(),
+                    self.message
+                );
+                return self;
+            }
             (_, Some(502..=504)) => {
                 "a proxy stands before the server, which does not answer it; is the server running?"
             }
@@ -219,12 +232,12 @@ impl Failure {
 }
 
 /// What to do about missing authorization.
-fn authorization_advice(error: &AuthError, url: &str, logging_in: bool) -> String {
+fn authorization_advice(error: &AuthError, hint: &LoginHint, logging_in: bool) -> String {
     match error {
         AuthError::NothingStored if logging_in => {
             "it does not take what this login has given; ask whoever runs it, or log in as somebody else".into()
         }
-        AuthError::UnknownLogin => format!("begin with `windlass login --print-url {url}`"),
+        AuthError::UnknownLogin => format!("begin with `{}`", hint.with("--print-url")),
         AuthError::UrlRefused(why) if why.contains("local development") => {
             "if it is yours, or in a network of yours, say --allow-local".into()
         }
@@ -235,21 +248,13 @@ fn authorization_advice(error: &AuthError, url: &str, logging_in: bool) -> Strin
         }
         AuthError::Unusable { reason, .. } if reason.contains("another device") => "log in without --device".into(),
         AuthError::TimedOut => "--timeout SECONDS waits longer".into(),
-        // A server could write what a shell would obey, and users copy what they are told to type.
-        AuthError::InsufficientScope { scope } if scope.chars().all(is_plain) => {
-            format!("`windlass login --scope '{scope}' {url}` asks for it")
-        }
-        AuthError::InsufficientScope { .. } => format!("`windlass login --scope SCOPE {url}` asks for it"),
+        AuthError::InsufficientScope { scope } => hint.for_scope(scope),
         AuthError::LoginNeeded { .. } | AuthError::NothingStored | AuthError::TokenNotAccepted if !logging_in => {
-            format!("log in with `windlass login {url}`")
+            format!("log in with `{}`", hint.command())
         }
-        AuthError::TokenRefused { .. } if !logging_in => format!("if it stays so, log in with `windlass login {url}`"),
+        AuthError::TokenRefused { .. } if !logging_in => format!("if it stays so, log in with `{}`", hint.command()),
         _ => String::new(),
     }
-}
-
-fn is_plain(character: char) -> bool {
-    character.is_ascii_alphanumeric() || " :/._-*".contains(character)
 }
 
 impl From<Error> for Failure {
@@ -297,7 +302,13 @@ impl From<ServeError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::invocation::HttpOptions;
     use windlass::{CloseReason, RpcError};
+
+    fn hint(granted: &[&str]) -> LoginHint {
+        let granted = granted.iter().map(|scope| (*scope).to_owned()).collect();
+        LoginHint::new("http://h", &HttpOptions::default(), granted)
+    }
 
     #[test]
     fn every_fault_has_its_code() {
@@ -317,7 +328,7 @@ mod tests {
             let mut failure = HttpFailure::new(status);
             failure.body = body.into();
             failure.www_authenticate = vec!["Bearer".into()];
-            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at("http://h", false)
+            Failure::from(Error::from(CallError::Http(Box::new(failure)))).at(&hint(&[]), false)
         };
         for (status, code, part) in [(401, 3, "--header"), (403, 3, "rights"), (404, 5, "/mcp"), (502, 4, "proxy")] {
             let failure = failed(status, "no");
@@ -325,19 +336,27 @@ mod tests {
             assert!(failure.message.starts_with("http://h: ") && failure.message.contains(part), "{failure:?}");
             assert_eq!(failure.to_json()["error"]["httpStatus"], status);
         }
-        assert!(failed(401, "no").message.contains("it asks for: Bearer"));
+        let unknown = failed(401, "no").message;
+        let (advice, details) = unknown.split_once('\n').unwrap();
+        assert!(advice.starts_with("http://h: the server wants a login: log in with `windlass login http://h`, or "));
+        assert!(details.contains("401") && details.ends_with(": no; it asks for: Bearer"), "{details}");
         assert!(!failed(404, " <!doctype html>").message.contains("doctype"));
     }
 
     #[test]
-    fn what_is_to_be_typed_is_nothing_that_a_server_wrote() {
-        let advice = |scope: &str| {
-            authorization_advice(&AuthError::InsufficientScope { scope: scope.into() }, "https://h", false)
+    fn a_scope_that_is_missing_is_named_with_the_login_that_asks_for_it() {
+        let failed = |scope: &str, logging_in| {
+            let missing = AuthError::InsufficientScope { scope: scope.into() };
+            let error = CallError::Authorization(Box::new(missing));
+            Failure::from(Error::from(error)).at(&hint(&["mcp"]), logging_in).message
         };
-        assert!(advice("files:read mcp").contains("--scope 'files:read mcp' https://h"));
-        for hostile in ["'; rm -rf ~; '", "$(x)", "`x`", "a\nb"] {
-            assert!(advice(hostile).contains("--scope SCOPE https://h"), "{hostile}");
-        }
+        let expected = "http://h: what is stored does not allow this: it needs `admin`; \
+                        log in with `windlass login --scope 'mcp admin' http://h`";
+        assert_eq!(failed("admin", false), expected);
+        assert!(failed("admin", true).contains("than was granted: admin; log in with"), "{}", failed("admin", true));
+        assert!(failed("mcp", true).ends_with("ask whoever runs the server"), "{}", failed("mcp", true));
+        assert!(!failed("$(x)", false).contains("windlass login"), "{}", failed("$(x)", false));
+        assert!(failed("", false).contains("does not say what it needs"), "{}", failed("", false));
     }
 
     #[test]

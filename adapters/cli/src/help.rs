@@ -1,7 +1,7 @@
 //! What there is to know of the command, for people.
 
 /// What `windlass help` prints.
-pub(crate) const HELP: &str = "\
+const HELP: &str = "\
 windlass talks to Model Context Protocol servers, on the runtime of your choice.
 
 usage
@@ -78,3 +78,44 @@ examples
   windlass call countdown steps=10 http://127.0.0.1:8080/mcp
   windlass login https://mcp.example/mcp && windlass list https://mcp.example/mcp
 ";
+
+/// What there is to know of one command, or of everything, if that is none.
+pub(crate) fn about(command: Option<&str>) -> String {
+    let usage = HELP.lines().skip_while(|line| *line != "usage").skip(1).take_while(|line| !line.is_empty());
+    let (mut part, mut is_its) = (String::new(), false);
+    for line in usage {
+        if let Some(words) = line.strip_prefix("  windlass") {
+            is_its = command.is_some() && words.split_ascii_whitespace().next() == command;
+        }
+        if is_its {
+            part += &format!("{line}\n");
+        }
+    }
+    match part.as_str() {
+        "" => HELP.to_owned(),
+        part => {
+            format!(
+                "usage\n{part}\n`windlass help` tells the rest: the SERVER, arguments of a tool, and more options\n"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_has_its_part_of_the_help() {
+        let login = about(Some("login"));
+        assert!(login.starts_with("usage\n  windlass login URL ") && login.contains("    --scope SCOPE"), "{login}");
+        assert!(!login.contains("windlass list") && !login.contains("logout") && login.contains("windlass help"));
+        assert_eq!(about(Some("serve")).matches("  windlass serve").count(), 2);
+        for command in ["list", "call", "ping", "logout", "auth"] {
+            assert!(about(Some(command)).lines().count() < 6, "{command}");
+        }
+        for all in [None, Some("nonsense"), Some("")] {
+            assert_eq!(about(all), HELP, "{all:?}");
+        }
+    }
+}

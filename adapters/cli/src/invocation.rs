@@ -11,7 +11,8 @@ use crate::arguments::Arguments;
 /// What to do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Invocation {
-    Help,
+    /// Say what there is to know, of everything or of one command.
+    Help(Option<String>),
     Version,
     /// Be the demo server.
     Serve(Runtime, Place),

@@ -14,7 +14,8 @@ use windlass_host::{HttpTarget, Login};
 use crate::address::{has_credentials, variable};
 use crate::failure::Failure;
 use crate::fresh_store::{FreshStore, Granted};
-use crate::invocation::{HttpOptions, LoginPlan, LoginWay};
+use crate::hint::LoginHint;
+use crate::invocation::{HttpOptions, LoginPlan, LoginWay, Options};
 use crate::listing::{Introduction, introduction};
 use crate::output::{print, print_json};
 use crate::screen::Screen;
@@ -134,7 +135,8 @@ impl LoginRun {
             let wait = move || match (login.prompt().clone(), back) {
                 (AuthPrompt::Browser { url }, Some(back)) => {
                     send_to_browser(&screen, &server, &url, open, patience);
-                    match wait_for(&lock(&back), &Redirected::from_url(&url).state, patience) {
+                    // That the time is over is for the engine to say, which knows it first.
+                    match wait_for(&lock(&back), &Redirected::from_url(&url).state, patience + BESIDE_THE_USER) {
                         Some(redirected) => login.finish(redirected),
                         None => login.refuse(),
                     }
@@ -150,7 +152,7 @@ impl LoginRun {
     }
 
     /// There is a page to log in at, and nobody here to be sent there. Says whether that is what was asked for.
-    pub(crate) fn has_printed(&self, login_url: Option<&str>, json: bool) -> bool {
+    pub(crate) fn has_printed(&self, login_url: Option<&str>, options: &Options) -> bool {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Page<'a> {
@@ -160,7 +162,7 @@ impl LoginRun {
 
         let (LoginWay::PrintUrl { redirect_uri }, Some(login_url)) = (&self.plan.way, login_url) else { return false };
         let expires_at = calendar::now() + self.patience.as_secs();
-        if json {
+        if options.json {
             print_json(&Page { login_url, expires_at });
             return true;
         }
@@ -169,8 +171,8 @@ impl LoginRun {
         crate::output::tell(&format!(
             "windlass: log in on that page, in any browser. It ends up at an address that begins with {redirect_uri}, \
              where nothing has to be seen;\n  copy that address and give it, before {end}, to:\n  \
-             windlass login --finish 'ADDRESS' {}\n",
-            first_line(&redacted(&self.url))
+             {}\n",
+            LoginHint::new(&self.url, &options.http, Vec::new()).with("--finish 'ADDRESS'")
         ));
         true
     }
@@ -238,8 +240,10 @@ fn send_to_browser(screen: &Screen, server: &str, url: &str, open: bool, patienc
          It is waited for, for {} s; Ctrl-C gives up. Where there is no browser: --device, or --print-url",
         patience.as_secs()
     ));
-    if open && browser::open(url) {
-        screen.say("a browser was asked to open it");
+    match open.then(|| browser::open(url)) {
+        None => {}
+        Some(Ok(())) => screen.say("a browser was asked to open it"),
+        Some(Err(why)) => screen.say(&format!("no browser was opened: {why}")),
     }
 }
 

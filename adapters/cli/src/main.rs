@@ -16,7 +16,7 @@
 //! | `output`, `harmless` | standard output and standard error, and what does not get there |
 //! | `screen`, `allowance` | what is said while a command runs, with a line of progress, and how much of it |
 //! | `ask`, `form`, `page` | questions of a server to the user |
-//! | `failure` | what went wrong, and the exit code |
+//! | `failure`, `hint` | what went wrong, what to type then, and the exit code |
 //! | `reach` | who can reach the demo server over HTTP |
 //! | `demo` | the tools, resources and prompts of the demo server |
 
@@ -54,6 +54,8 @@ mod fresh_store;
 mod harmless;
 #[cfg(unix)]
 mod help;
+#[cfg(unix)]
+mod hint;
 #[cfg(unix)]
 mod interrupt;
 #[cfg(unix)]
@@ -107,7 +109,7 @@ fn main() -> ExitCode {
 fn perform(invocation: invocation::Invocation) -> Result<(), failure::Failure> {
     use invocation::Invocation;
     match invocation {
-        Invocation::Help => output::print(help::HELP),
+        Invocation::Help(command) => output::print(&help::about(command.as_deref())),
         Invocation::Version => output::print(concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n")),
         Invocation::Serve(runtime, place) => return runtimes::serve(runtime, place),
         Invocation::Client(request, options) => {

@@ -8,6 +8,7 @@ use windlass_host::auth::FileStore;
 use crate::address::{has_credentials, is_on_this_machine};
 use crate::failure::{Failure, FailureKind};
 use crate::invocation::HttpOptions;
+use crate::login::scopes;
 
 /// Where it is kept.
 pub(crate) fn store() -> Result<FileStore, Failure> {
@@ -29,6 +30,14 @@ pub(crate) fn key(url: &str) -> Result<String, Failure> {
 pub(crate) fn tokens(record: &AuthRecord) -> Option<(&str, &Tokens)> {
     let issuer = record.issuer.as_deref()?;
     Some((issuer, record.issuers.get(issuer)?.tokens.as_ref()?))
+}
+
+/// What is allowed at a server by what is stored, as far as that is known.
+pub(crate) fn granted(url: &str) -> Vec<String> {
+    let stored = key(url).and_then(|server| store()?.load(&server).map_err(unusable)).ok().flatten();
+    let tokens = stored.as_ref().and_then(|stored| tokens(&stored.record));
+    // Whoever does not say what was granted has granted what was asked for (RFC 6749, 5.1).
+    scopes(tokens.and_then(|(_, tokens)| tokens.scope.as_deref().or(tokens.requested_scope.as_deref())))
 }
 
 /// Shows a server what is stored for it, if there is something. Nobody is asked to log in, and nothing is registered:

@@ -21,7 +21,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Invocation, String> {
     let mut typed = Typed::read(ours)?;
     let server = typed.server(command)?;
     if typed.help || typed.first() == Some("help") {
-        return Ok(Invocation::Help);
+        return Ok(Invocation::Help(typed.words.into_iter().find(|word| word != "help")));
     }
     if typed.version {
         return Ok(Invocation::Version);
@@ -607,8 +607,11 @@ mod tests {
 
     #[test]
     fn help_and_version_come_first() {
-        for line in ["help", "--help", "-h", "list --help", "help list"] {
-            assert_eq!(read(line), Ok(Invocation::Help), "{line}");
+        for line in ["help", "--help", "-h", "help --help"] {
+            assert_eq!(read(line), Ok(Invocation::Help(None)), "{line}");
+        }
+        for line in ["login --help", "help login", "login --device http://h -h"] {
+            assert_eq!(read(line), Ok(Invocation::Help(Some("login".into()))), "{line}");
         }
         assert_eq!(read("--version"), Ok(Invocation::Version));
     }
