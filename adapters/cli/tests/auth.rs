@@ -194,7 +194,9 @@ fn a_login_asks_anew_and_takes_nothing_away_until_it_is_done() {
     // More is wanted than was granted: another login asks for it.
     vault.state().denial = None;
     vault.state().scope = "admin";
-    home.run(&["list", &vault.url]).expect(3);
+    let run = home.run(&["list", &vault.url]).expect(3);
+    let advice = format!("it needs `admin`; log in with `windlass login --scope 'mcp admin' {}`\n", vault.url);
+    assert!(run.stderr.ends_with(&advice), "{run:?}");
     let run = home.log_in(&["--json", "--scope", "mcp", "--scope=admin", &vault.url]).expect(0);
     assert_eq!(run.json()["scopes"], json!(["mcp", "admin"]));
     assert_eq!((&run.json()["loggedIn"], &run.json()["canRefresh"]), (&json!(true), &json!(true)));
