@@ -93,17 +93,11 @@ pub(crate) fn about(command: Option<&str>) -> String {
     }
     match part.as_str() {
         "" => HELP.to_owned(),
-<<<<<<< HEAD
-        part => format!(
-            "{part}\n`windlass help` tells the rest: the SERVER, and the options that other commands have, too\n"
-        ),
-=======
         part => {
             format!(
                 "usage\n{part}\n`windlass help` tells the rest: the SERVER, arguments of a tool, and more options\n"
             )
         }
->>>>>>> next-cli
     }
 }
 

@@ -49,7 +49,8 @@ impl Authorizing {
 
     /// A server has said by which nonce the next proof is to be made.
     pub(super) fn head(&mut self, request: &HttpRequest, headers: &Headers) {
-        if let (Some(flow), Some(nonce)) = (&mut self.flow, headers.get("dpop-nonce")) {
+        let Some(flow) = &mut self.flow else { return };
+        if let Some(nonce) = headers.get("dpop-nonce") {
             flow.saw_nonce(&request.url, nonce);
         }
     }
