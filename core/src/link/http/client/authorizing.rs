@@ -59,9 +59,9 @@ impl Authorizing {
 impl<T> Exchanges<T> {
     /// Whether requests to the server may go out now.
     pub(super) fn may_send(&mut self) -> bool {
-        let closed = self.client.closed().is_some();
-        let waits = !closed && self.open.has_waiting();
-        let open = self.authorizing.flow.as_mut().is_none_or(|flow| !waits || flow.is_open(self.now));
+        let Some(flow) = &mut self.authorizing.flow else { return true };
+        let waits = self.client.closed().is_none() && self.open.has_waiting();
+        let open = !waits || flow.is_open(self.now);
         if !open {
             self.hold();
         }
