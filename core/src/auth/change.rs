@@ -121,3 +121,33 @@ impl Change {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::auth::IssuerRecord;
+
+    #[test]
+    fn issuers_that_gave_nothing_make_room_when_there_are_too_many() {
+        let mut record = AuthRecord::default();
+        let tokens = r#"{"accessToken":"a","tokenType":"Bearer","tokenEndpoint":"https://00/token"}"#;
+        for number in 0..MOST_ISSUERS {
+            record.issuers.insert(format!("https://{number:02}"), IssuerRecord::default());
+        }
+        forget_issuers(&mut record, "https://00");
+        assert_eq!(record.issuers.len(), MOST_ISSUERS, "there is room for all");
+        let first = record.issuers.get_mut("https://00").unwrap();
+        first.tokens = Some(serde_json::from_str(tokens).unwrap());
+        for number in MOST_ISSUERS..MOST_ISSUERS + 3 {
+            record.issuers.insert(format!("https://{number:02}"), IssuerRecord::default());
+        }
+        forget_issuers(&mut record, "https://01");
+        let left = ["https://00", "https://01", "https://05"].map(ToString::to_string);
+        assert_eq!(record.issuers.len(), MOST_ISSUERS);
+        assert!(left.iter().all(|issuer| record.issuers.contains_key(issuer)), "{:?}", record.issuers.keys());
+        assert!(["https://02", "https://03", "https://04"].iter().all(|issuer| !record.issuers.contains_key(*issuer)));
+    }
+}
