@@ -90,6 +90,8 @@ struct Exchange {
     version: Option<ProtocolVersion>,
     /// Whether a handshake begins with it.
     begins: bool,
+    /// Whether it is for a document about the server, which is no message.
+    document: bool,
     /// The session that the response names.
     session: String,
 }
@@ -195,7 +197,8 @@ impl Reading {
                 None => known("").unwrap_or_else(|| self.begin("")),
             },
         };
-        let exchange = Exchange { conversation, version, begins, session: String::new() };
+        let document = head.method == "GET" && head.target.starts_with("/.well-known/");
+        let exchange = Exchange { conversation, version, begins, document, session: String::new() };
         if head.method == "POST" && head.headers.content_type_is("application/json") {
             self.say(Side::Client, text, &exchange);
         }
@@ -245,6 +248,7 @@ impl Reading {
                     conversation: self.begin_unknown(),
                     version: None,
                     begins: false,
+                    document: false,
                     session: String::new(),
                 },
             };
@@ -253,8 +257,11 @@ impl Reading {
         if let Some(exchange) = connection.exchanges.front_mut() {
             exchange.session = head.headers.get("mcp-session-id").unwrap_or_default().to_owned();
         }
+        let document = connection.exchanges.front().is_some_and(|exchange| exchange.document) && head.status == 200;
         // What has no type is taken for JSON by our client, too.
-        let body = if head.headers.content_type_is("application/json") || !head.headers.contains("content-type") {
+        let body = if document {
+            ResponseBody::Other
+        } else if head.headers.content_type_is("application/json") || !head.headers.contains("content-type") {
             ResponseBody::Json(Vec::new())
         } else if head.headers.content_type_is("text/event-stream") {
             let decoder = Box::new(EventDecoder::new(sse::Bounds::for_events_of(DIRECTION_BYTES)));
